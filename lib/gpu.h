@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The GPU behind one table of functions. `lib/`, `host/` and the kernels' launchers reach a device through this struct and
- * nothing else. host/cuda.c fills it from the CUDA runtime; tests fill it with a fake device (guarded host pages, the
- * n-th call failing) or with the thread emulation of tests/simt, which runs the real kernels.
+ * The GPU behind one table of functions. `lib/`, `host/` and the kernels' launchers reach a device through this struct
+ * and nothing else. host/cuda.c fills it from the CUDA runtime; tests fill it with a fake device (guarded host pages,
+ * the n-th call failing) or with the thread emulation of tests/simt, which runs the real kernels.
  *
  * Every function returns a cudaError_t as int, 0 = success; `self` is the table's own first field.
  */
@@ -19,14 +19,14 @@ extern "C" {
 typedef struct wm_device {
     char name[64];
     int ordinal;
-    int sm;               /* 90 for compute capability 9.0 */
+    int sm; /* 90 for compute capability 9.0 */
     int multiprocessors;
     int clock_khz;
     int64_t l2_bytes;
     int64_t shared_bytes; /* most dynamic shared memory of a block, opt-in limit */
     int64_t memory_bytes;
-    double bandwidth;     /* bytes a second, theoretical */
-    int driver_version;   /* 13000 = 13.0: the CUDA version that the driver supports */
+    double bandwidth;   /* bytes a second, theoretical */
+    int driver_version; /* 13000 = 13.0: the CUDA version that the driver supports */
     int runtime_version;
 } wm_device;
 
@@ -35,8 +35,8 @@ typedef struct wm_dim3 {
 } wm_dim3;
 
 /**
- * One kernel launch. Every kernel takes exactly one parameter, a struct by value (`const __grid_constant__ T`), so that a
- * launch is data: `params` points to that struct and is read before launch() returns.
+ * One kernel launch. Every kernel takes exactly one parameter, a struct by value (`const __grid_constant__ T`), so that
+ * a launch is data: `params` points to that struct and is read before launch() returns.
  */
 typedef struct wm_launch {
     const void *kernel; /* the host-side symbol of a __global__ function */
@@ -91,7 +91,8 @@ typedef struct wm_gpu {
     int (*error_is_sticky)(void *self, int error); /* 1: the process' context is lost */
 } wm_gpu;
 
-/** The CUDA runtime's table; NULL with a sentence in *why where there is no driver or the library was built without CUDA. */
+/** The CUDA runtime's table; NULL with a sentence in *why where there is no driver or the library was built without
+ * CUDA. */
 const wm_gpu *wm_gpu_cuda(const char **why);
 
 #ifdef __cplusplus

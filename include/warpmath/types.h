@@ -98,9 +98,9 @@ typedef enum wmTextFormat { WM_TEXT = 0, WM_JSON = 1 } wmTextFormat;
 typedef enum wmScalarKind { WM_SCALAR_DEFAULT = 0, WM_SCALAR_HOST = 1, WM_SCALAR_DEVICE = 2 } wmScalarKind;
 
 /**
- * A scalar argument. Host values are doubles, converted to the scale type (f32 for f16, bf16, fp8 and f32 operands, f64,
- * c64, c128 for these, i32 for i8). A device scalar is read when the work runs: `device` points to one value of the
- * scale type, in memory that the plan's place can reach.
+ * A scalar argument. Host values are doubles, converted to the scale type (f32 for f16, bf16, fp8 and f32 operands,
+ * f64, c64, c128 for these, i32 for i8). A device scalar is read when the work runs: `device` points to one value of
+ * the scale type, in memory that the plan's place can reach.
  */
 typedef struct wmScalar {
     wmScalarKind kind;

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Discrete Fourier transforms of rank 1 to 3 over up to 3 batch loops, any length, any strides:
+ *   forward  X[k] = s · sum_j x[j] exp(-2 pi i j k / n)      inverse  x[j] = s · sum_k X[k] exp(+2 pi i j k / n)
+ * over each transformed axis, with s = 1, 1/N or 1/sqrt(N), N the product of the axis lengths.
+ *
+ * Strides count elements of their own side: complex pairs of C2C and of the complex side of R2C and C2R, real numbers
+ * of the real side. The complex side of R2C and C2R holds n/2 + 1 values along the last axis. C2R reads the stored half
+ * only and ignores the imaginary parts of the DC term and, for even n, of the Nyquist term.
+ *
+ * Out of place never writes the input, C2R included, unless allow_input_overwrite. Gaps between strides are never
+ * written.
+ */
+#ifndef WARPMATH_FFT_H
+#define WARPMATH_FFT_H
+
+#include <warpmath/plan.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum wmFftKind {
+    WM_FFT_C2C = 0,
+    WM_FFT_R2C = 1, /**< forward only */
+    WM_FFT_C2R = 2  /**< inverse only */
+} wmFftKind;
+
+typedef enum wmDirection { WM_FORWARD = 0, WM_INVERSE = 1 } wmDirection;
+
+typedef enum wmFftScale { WM_FFT_SCALE_NONE = 0, WM_FFT_SCALE_BY_N = 1, WM_FFT_SCALE_BY_SQRT_N = 2 } wmFftScale;
+
+typedef enum wmPlacement {
+    WM_OUT_OF_PLACE = 0,
+    WM_IN_PLACE = 1 /**< in == out; both sides' strides must describe the same memory for each axis and loop */
+} wmPlacement;
+
+#define WM_FFT_MAX_RANK 3
+#define WM_FFT_MAX_LOOPS 3
+
+/** One transformed axis or one batch loop. n counts real numbers along the last axis of R2C and C2R. */
+typedef struct wmFftDim {
+    int64_t n;
+    int64_t in_stride, out_stride;
+} wmFftDim;
+
+/** A problem, without pointers. Fill it with wmFftDescPacked(), then change what differs. */
+typedef struct wmFftDesc {
+    size_t size;
+    wmPlace place; /**< AUTO: the context's */
+    wmFftKind kind;
+    wmType type; /**< of the real scalar: WM_F32 or WM_F64 */
+    wmDirection direction;
+    wmFftScale scale;
+    wmPlacement placement;
+    int32_t allow_input_overwrite;   /**< 1: an out-of-place transform may use its input as workspace */
+    int32_t rank;                    /**< 1 to 3 */
+    int32_t loops;                   /**< 0 to 3 */
+    wmFftDim dim[WM_FFT_MAX_RANK];   /**< outermost first; the last one is halved on the complex side of R2C and C2R */
+    wmFftDim loop[WM_FFT_MAX_LOOPS]; /**< outermost first; a loop of 0 rounds makes an empty problem */
+    int64_t align;                   /**< bytes to which both pointers are multiples; 0: 16 */
+    wmDeterminism determinism;
+} wmFftDesc;
+
+/**
+ * Packed row-major arrays n[0] × … × n[rank-1], `batch` of them one behind the other, out of place, unscaled. The
+ * direction is forward, inverse for C2R. A rank out of range gives a desc that plan creation refuses by name.
+ */
+WM_API wmFftDesc wmFftDescPacked(wmFftKind kind, wmType type, int rank, const int64_t n[], int64_t batch);
+
+/** The same for other languages: fills *desc, of which the caller's header knows `size` bytes. */
+WM_API void wmFftDescInit(wmFftDesc *desc, size_t size, wmFftKind kind, wmType type, int rank, const int64_t n[],
+                          int64_t batch);
+
+/**
+ * The transform that undoes *forward: sides and strides exchanged, R2C against C2R, direction reversed, scaled so that
+ * the two together give the input back (BY_N against NONE, BY_SQRT_N against itself).
+ */
+WM_API void wmFftDescInverse(wmFftDesc *inverse, const wmFftDesc *forward);
+
+/** Operands of one execution, in the place's memory. */
+typedef struct wmFftArgs {
+    size_t size;
+    const void *in;
+    void *out;       /**< in place: equal to in */
+    void *workspace; /**< NULL: the context's arena for this stream */
+    size_t workspace_bytes;
+} wmFftArgs;
+
+/** Arguments with both pointers set and the rest default. */
+static inline wmFftArgs wmFftArgsDefault(const void *in, void *out) {
+    wmFftArgs args = {sizeof(wmFftArgs), in, out, NULL, 0};
+    return args;
+}
+
+/** The same for other languages. */
+WM_API void wmFftArgsInit(wmFftArgs *args, size_t size);
+
+/** Plans *desc on the context; options NULL: defaults. Statuses as in wmMatmulPlanCreate. */
+WM_API WM_CHECKED wmStatus wmFftPlanCreate(wmPlan **plan, wmContext *context, const wmFftDesc *desc,
+                                           const wmPlanOptions *options);
+
+/** Enqueues the transform on `stream` (on the CPU place: computes it before returning). As wmMatmulExecute. */
+WM_API WM_CHECKED wmStatus wmFftExecute(const wmPlan *plan, const wmFftArgs *args, wmStream stream);
+
+/** Plans (through the context's bounded cache) and executes; checks that the device can reach both pointers. */
+WM_API WM_CHECKED wmStatus wmFft(wmContext *context, const wmFftDesc *desc, const wmFftArgs *args, wmStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

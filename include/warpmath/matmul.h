@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Matrix products:  D = activation(alpha · op(A) · op(B) + beta · C + bias),  op(A) m × k, op(B) k × n, C and D m × n,
+ * batched. Matrices are row-major by default; each has its own order, type and leading dimension.
+ *
+ * Which values are read and written
+ *   - beta = 0 never reads C. alpha = 0 or k = 0 gives activation(beta · C + bias) and ignores A and B, NaN included.
+ *   - m, n or batch = 0 succeeds and touches nothing; all pointers may then be NULL.
+ *   - C = NULL means D itself is C (in place). D may equal C with the same layout; other overlaps of D are the caller's
+ *     fault. Padding between rows (ld larger than the row) is never written.
+ */
+#ifndef WARPMATH_MATMUL_H
+#define WARPMATH_MATMUL_H
+
+#include <warpmath/plan.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum wmOrder { WM_ROW_MAJOR = 0, WM_COL_MAJOR = 1 } wmOrder;
+
+/** What is done to A or B before the product; on real types CONJ_TRANSPOSE is TRANSPOSE. */
+typedef enum wmOp { WM_OP_NONE = 0, WM_OP_TRANSPOSE = 1, WM_OP_CONJ_TRANSPOSE = 2 } wmOp;
+
+typedef enum wmBatchMode {
+    WM_BATCH_STRIDED = 0, /**< matrix i is at base + i · batch_stride */
+    WM_BATCH_POINTERS = 1 /**< a, b, c, d of the args point to arrays of `batch` pointers, in the place's memory */
+} wmBatchMode;
+
+/**
+ * The arithmetic promised. DEFAULT: F32 for f16, bf16, fp8, f32 and c64 operands, F64 for f64 and c128, I32 for i8.
+ */
+typedef enum wmCompute {
+    WM_COMPUTE_DEFAULT = 0,
+    WM_COMPUTE_F32 = 1,        /**< the error of a product and sum in f32, however it is reached */
+    WM_COMPUTE_F32_STRICT = 2, /**< f32 multiply-adds and nothing else */
+    WM_COMPUTE_TF32 = 3,       /**< f32 operands may be rounded to tf32 (10-bit mantissa), sums in f32 */
+    WM_COMPUTE_F64 = 4,
+    WM_COMPUTE_I32 = 5 /**< exact i32 sums, wrapping */
+} wmCompute;
+
+/** A vector added to every row or column of the product, before the activation. */
+typedef enum wmBias {
+    WM_BIAS_NONE = 0,
+    WM_BIAS_N = 1, /**< n values, one a column of D, as NumPy's `+ b` */
+    WM_BIAS_M = 2  /**< m values, one a row */
+} wmBias;
+
+typedef enum wmActivation {
+    WM_ACT_NONE = 0,
+    WM_ACT_RELU = 1,      /**< max(x, 0); NaN stays NaN */
+    WM_ACT_GELU_TANH = 2, /**< x/2 · (1 + tanh(sqrt(2/pi) · (x + 0.044715 x³))) */
+    WM_ACT_GELU_ERF = 3   /**< x/2 · (1 + erf(x / sqrt 2)) */
+} wmActivation;
+
+/** How fp8 operands are scaled: the stored value times the scale is the value meant. */
+typedef enum wmScaleMode {
+    WM_SCALE_NONE = 0,
+    WM_SCALE_TENSOR = 1 /**< one f32 a matrix argument, in the place's memory: a_scale, b_scale, d_scale of the args */
+} wmScaleMode;
+
+/** batch_stride: each matrix directly behind the one before. */
+#define WM_PACKED INT64_MIN
+
+/** Layout of one matrix. */
+typedef struct wmMatrixDesc {
+    wmType type;
+    wmOrder order;
+    wmOp op;              /**< A and B only */
+    wmScaleMode scale;    /**< A, B and D; fp8 only */
+    int64_t ld;           /**< elements between rows (row-major) or columns (column-major); 0: packed */
+    int64_t batch_stride; /**< elements between matrices of the batch; 0: the same one for all (A, B, C); WM_PACKED */
+    int64_t align;        /**< bytes to which the pointer (or each of a pointer array) is a multiple; 0: 16; at least
+                               the element's own size */
+} wmMatrixDesc;
+
+/** A problem, without pointers or scalars. From wmMatmulDescDefault(). */
+typedef struct wmMatmulDesc {
+    size_t size;
+    wmPlace place; /**< AUTO: the context's */
+    int64_t m, n, k;
+    wmMatrixDesc a, b, c, d; /**< b.type 0: a's; d.type 0: a's, bf16 for fp8, i32 for i8; c: type, order, ld 0: d's */
+    int64_t batch;           /**< number of products; 0 is none */
+    wmBatchMode batch_mode;
+    wmCompute compute;
+    wmBias bias;
+    wmType bias_type; /**< 0: d's type */
+    wmActivation activation;
+    wmDeterminism determinism;
+} wmMatmulDesc;
+
+/** m × n × k of one type, row-major, packed, batch 1, WM_COMPUTE_DEFAULT. */
+static inline wmMatmulDesc wmMatmulDescDefault(wmType type, int64_t m, int64_t n, int64_t k) {
+    wmMatmulDesc d = {
+        sizeof(wmMatmulDesc),
+        WM_PLACE_AUTO,
+        m,
+        n,
+        k,
+        {type,          WM_ROW_MAJOR, WM_OP_NONE, WM_SCALE_NONE, 0, WM_PACKED, 0},
+        {WM_TYPE_UNSET, WM_ROW_MAJOR, WM_OP_NONE, WM_SCALE_NONE, 0, WM_PACKED, 0},
+        {WM_TYPE_UNSET, WM_ROW_MAJOR, WM_OP_NONE, WM_SCALE_NONE, 0, WM_PACKED, 0},
+        {WM_TYPE_UNSET, WM_ROW_MAJOR, WM_OP_NONE, WM_SCALE_NONE, 0, WM_PACKED, 0},
+        1,
+        WM_BATCH_STRIDED,
+        WM_COMPUTE_DEFAULT,
+        WM_BIAS_NONE,
+        WM_TYPE_UNSET,
+        WM_ACT_NONE,
+        WM_RUN_TO_RUN
+    };
+    return d;
+}
+
+/** The same for other languages: fills *desc, of which the caller's header knows `size` bytes. */
+WM_API void wmMatmulDescInit(wmMatmulDesc *desc, size_t size, wmType type, int64_t m, int64_t n, int64_t k);
+
+/** Operands of one execution. Pointers are to the place's memory; the caller keeps them alive until the work has ended.
+ */
+typedef struct wmMatmulArgs {
+    size_t size;
+    const void *a, *b;
+    const void *c; /**< NULL: d */
+    void *d;
+    const void *bias;
+    wmScalar alpha;                          /**< default 1 */
+    wmScalar beta;                           /**< default 0 */
+    const void *a_scale, *b_scale, *d_scale; /**< WM_SCALE_TENSOR: one f32 each */
+    void *workspace;                         /**< NULL: the context's arena for this stream */
+    size_t workspace_bytes;
+} wmMatmulArgs;
+
+/** Arguments with the four pointers set and the rest default. */
+static inline wmMatmulArgs wmMatmulArgsDefault(const void *a, const void *b, void *d) {
+    wmMatmulArgs args = {
+        sizeof(wmMatmulArgs),
+        a,
+        b,
+        NULL,
+        d,
+        NULL,
+        {WM_SCALAR_DEFAULT, 0, 0, NULL},
+        {WM_SCALAR_DEFAULT, 0, 0, NULL},
+        NULL,
+        NULL,
+        NULL,
+        NULL,
+        0
+    };
+    return args;
+}
+
+/** The same for other languages. */
+WM_API void wmMatmulArgsInit(wmMatmulArgs *args, size_t size);
+
+/**
+ * Plans *desc on the context; options NULL: defaults. Both are copied.
+ * WM_ERR_ARGUMENT: a field out of range (the sentence names it and its value). WM_ERR_UNSUPPORTED: no solver here
+ * offers; the sentence gives the reason and the nearest problem that is supported. WM_ERR_NO_WISDOM, WM_ERR_STATE
+ * (MEASURE during a capture), WM_ERR_MEMORY, WM_ERR_CUDA.
+ */
+WM_API WM_CHECKED wmStatus wmMatmulPlanCreate(wmPlan **plan, wmContext *context, const wmMatmulDesc *desc,
+                                              const wmPlanOptions *options);
+
+/**
+ * Enqueues the product on `stream` (on the CPU place: computes it before returning). No allocation and no
+ * synchronisation when the caller gives the workspace; safe on many threads and streams at once with different
+ * workspaces and outputs.
+ */
+WM_API WM_CHECKED wmStatus wmMatmulExecute(const wmPlan *plan, const wmMatmulArgs *args, wmStream stream);
+
+/** Plans (through the context's bounded cache) and executes; checks that the device can reach every pointer. */
+WM_API WM_CHECKED wmStatus wmMatmul(wmContext *context, const wmMatmulDesc *desc, const wmMatmulArgs *args,
+                                    wmStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
