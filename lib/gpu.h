@@ -36,7 +36,7 @@ typedef struct wm_dim3 {
 
 /**
  * One kernel launch. Every kernel takes exactly one parameter, a struct by value (`const __grid_constant__ T`), so that
- * a launch is data: `params` points to that struct and is read before launch() returns.
+ * a launch is data: `params` points to that struct, of `params_bytes` bytes, and is read before launch() returns.
  */
 typedef struct wm_launch {
     const void *kernel; /* the host-side symbol of a __global__ function */
@@ -44,6 +44,7 @@ typedef struct wm_launch {
     wm_dim3 cluster; /* {0,0,0}: no cluster */
     size_t shared;   /* bytes of dynamic shared memory */
     const void *params;
+    size_t params_bytes; /* sizeof the struct: whoever defers the launch copies it */
 } wm_launch;
 
 typedef void *wm_event; /* a cudaEvent_t */
