@@ -50,6 +50,11 @@ void *wm_library_get(wm_library_id id, const char **why);
 /** The symbol's address; NULL where the library lacks it or is absent. */
 void *wm_library_symbol(wm_library_id id, const char *symbol);
 
+/** Its short name ("cublaslt"), its version ("13.1.0") and the file it came from; "" for the last two if absent. */
+const char *wm_library_name(wm_library_id id);
+const char *wm_library_version(wm_library_id id);
+const char *wm_library_path(wm_library_id id);
+
 /** The FFTW library (double or float) that this context allows; NULL with the reason. */
 void *wm_context_fftw(wmContext *context, int single, const char **why);
 

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one door to environment variables. */
+#ifndef WM_LIB_ENV_H
+#define WM_LIB_ENV_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The variable's value; NULL where it is unset, empty, or this process runs with someone else's rights (setuid). */
+const char *wm_env(const char *name);
+
+/** 1 if the variable is set to anything but 0. */
+int wm_env_flag(const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
