@@ -61,7 +61,7 @@ void *wm_context_fftw(wmContext *context, int single, const char **why);
 /** A log line, formatted only when its level is wanted. */
 void wm_log(wmContext *context, wmLogLevel level, const char *format, ...) WM_PRINTF(3, 4);
 
-/** Turns a CUDA error of `call` into a status with a sentence; clears our own pending error, names a sticky one. */
+/** Turns a CUDA error of `call` into a status with a sentence; names a sticky one as such. 0 is WM_OK. */
 wmStatus wm_gpu_check(const wm_gpu *gpu, int error, const char *call);
 
 /** A kernel launch of a solver: enqueues, or fails with a sentence that names `kernel_name`. */

@@ -4,7 +4,9 @@
  * and nothing else. host/cuda.c fills it from the CUDA runtime; tests fill it with a fake device (guarded host pages,
  * the n-th call failing) or with the thread emulation of tests/simt, which runs the real kernels.
  *
- * Every function returns a cudaError_t as int, 0 = success; `self` is the table's own first field.
+ * Every function returns a cudaError_t as int, 0 = success; `self` is the table's own first field. A failing function
+ * may leave its error pending, as the CUDA runtime does: the public functions take it away again (lib/gpu_guard.h), and
+ * leave alone what was pending before.
  */
 #ifndef WM_LIB_GPU_H
 #define WM_LIB_GPU_H
@@ -62,11 +64,14 @@ typedef struct wm_gpu {
     int (*copy)(void *self, void *to, const void *from, size_t bytes, wmStream stream); /* any direction, enqueued */
     int (*set)(void *self, void *to, int byte, size_t bytes, wmStream stream);
     int (*reachable)(void *self, const void *pointer, int ordinal, int *yes);
+    int (*device_wait)(void *self); /* until all work of the current device has ended; fails while a stream captures */
 
     int (*stream_create)(void *self, wmStream *out); /* non-blocking */
     int (*stream_destroy)(void *self, wmStream stream);
     int (*stream_wait)(void *self, wmStream stream); /* until its work has ended */
     int (*stream_capturing)(void *self, wmStream stream, int *yes);
+    /* A number no other stream of this process ever has: handles come back, and the per-thread stream shares one. */
+    int (*stream_id)(void *self, wmStream stream, uint64_t *id);
 
     int (*event_create)(void *self, wm_event *out);
     int (*event_destroy)(void *self, wm_event event);

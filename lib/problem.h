@@ -118,7 +118,12 @@ int wm_problem_empty(const wm_problem *problem);
 
 /* ---- Operands: what measuring, testing and the benchmark allocate, fill and compare ---- */
 
-typedef enum wm_role { WM_INPUT, WM_OUTPUT, WM_POINTERS_TO } wm_role;
+typedef enum wm_role {
+    WM_INPUT,
+    WM_OUTPUT,
+    WM_IN_OUT, /* read, then overwritten: an in-place transform */
+    WM_POINTERS_TO
+} wm_role;
 
 /** One operand as memory: `elements` of `type` from the lowest address touched to the highest. */
 typedef struct wm_operand {
