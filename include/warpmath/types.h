@@ -5,7 +5,7 @@
  * Conventions of the whole API
  *   - Sizes, strides, leading dimensions and counts are int64_t, in elements; byte counts are size_t.
  *   - A struct that a caller fills starts with `size`; get one from its wmXxxDefault() (or wmXxxInit() where
- *     inline functions are out of reach), then set fields. Zero is every field's default.
+ *     inline functions are out of reach), then set fields. Zero is the default of every field that is not a size.
  *   - Functions that can fail return a wmStatus, write their result through the first parameter, and leave NULL
  *     there on failure. wmLastError() then holds one sentence.
  *   - The library never prints, exits or aborts.

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a typed call to the engine: what the three operations' executions have in common. */
+#include "args.h"
+
+#include <string.h>
+
+wmStatus wmPlanCreate(wmPlan **plan, wmContext *context, const char *problem, const wmPlanOptions *options) {
+    wm_problem parsed;
+    if (!plan) return wm_fail(WM_ERR_ARGUMENT, "plan is NULL");
+    *plan = NULL;
+    if (!context) return wm_fail(WM_ERR_ARGUMENT, "context is NULL");
+    WM_TRY(wm_problem_parse(&parsed, problem, wmContextPlace(context)));
+    return wm_plan_create(plan, context, &parsed, options);
+}
+
+/* Sizes of the first version's structs: none that a caller has can be smaller. */
+static const struct {
+    size_t size;
+    wmStatus (*check)(const wmPlan *plan, int reach, wm_args *out, int *empty);
+} kinds[WM_OPERATIONS] = {
+    [WM_MATMUL] = {sizeof(wmMatmulArgs), wm_matmul_args_check},
+    [WM_FFT] = {sizeof(wmFftArgs),    wm_fft_args_check   },
+    [WM_RANDOM] = {sizeof(wmRandomArgs), wm_random_args_check},
+};
+
+static wmStatus in_problem(const wmPlan *plan, wmStatus status) {
+    return status == WM_OK ? WM_OK : wm_fail_in(status, "in \"%s\"", wmPlanProblem(plan));
+}
+
+wmStatus wm_args_check(const wmPlan *plan, const void *args, int reach, wm_args *out, int *empty) {
+    wm_op op = wm_plan_problem(plan)->op;
+    WM_TRY(wm_copy_sized(out, kinds[op].size, kinds[op].size, args, "args"));
+    return in_problem(plan, kinds[op].check(plan, reach, out, empty));
+}
+
+wmStatus wm_pointer_check(const wmPlan *plan, const void *pointer, int64_t align, const char *field, int reach) {
+    if (!pointer) return wm_fail(WM_ERR_ARGUMENT, "args.%s is NULL", field);
+    if ((uintptr_t)pointer % (uintptr_t)align)
+        return wm_fail(WM_ERR_ARGUMENT, "args.%s is %p, not a multiple of %lld bytes as the problem promises", field,
+                       pointer, (long long)align);
+    return reach ? wm_context_reach(wm_plan_context(plan), pointer, field) : WM_OK;
+}
+
+wmStatus wm_execute(const wmPlan *plan, wm_op op, const void *args, int reach, wmStream stream) {
+    wm_args checked;
+    int empty = 0;
+    if (!plan) return wm_fail(WM_ERR_ARGUMENT, "plan is NULL");
+    if (wm_plan_problem(plan)->op != op)
+        return wm_fail(WM_ERR_ARGUMENT, "plan is for \"%s\", not for a %s", wmPlanProblem(plan), wm_op_name(op));
+    WM_TRY(wm_args_check(plan, args, reach || wm_context_checks(wm_plan_context(plan)), &checked, &empty));
+    return empty ? WM_OK : wm_plan_execute(plan, &checked, stream);
+}
+
+wmStatus wm_one_shot(wmContext *context, const wm_problem *problem, const void *args, wmStream stream) {
+    wmPlan *plan = NULL;
+    WM_TRY(wm_context_plan(context, problem, stream, &plan));
+    wmStatus status = wm_execute(plan, problem->op, args, 1, stream);
+    wmPlanDestroy(plan);
+    return status;
+}
+
+wmStatus wm_place_check(wmPlace asked, wmPlace context) {
+    if (asked == WM_PLACE_AUTO || asked == context) return WM_OK;
+    return wm_fail(WM_ERR_ARGUMENT, "place is %s, but the context's is %s", asked == WM_PLACE_GPU ? "gpu" : "cpu",
+                   context == WM_PLACE_GPU ? "gpu" : "cpu");
+}
+
+int64_t wm_pointer_align(const void *pointer) {
+    uintptr_t address = (uintptr_t)pointer | 16;
+    return (int64_t)(address & (~address + 1));
+}
+
+/* ---- Init functions for languages without the inline Default ones ---- */
+
+static void init(void *to, size_t size, const void *from, size_t known) {
+    if (!to || size < sizeof size) return;
+    memset(to, 0, size);
+    memcpy(to, from, size < known ? size : known);
+    memcpy(to, &size, sizeof size);
+}
+
+void wmMatmulDescInit(wmMatmulDesc *desc, size_t size, wmType type, int64_t m, int64_t n, int64_t k) {
+    wmMatmulDesc made = wmMatmulDescDefault(type, m, n, k);
+    init(desc, size, &made, sizeof made);
+}
+
+void wmMatmulArgsInit(wmMatmulArgs *args, size_t size) {
+    wmMatmulArgs made = wmMatmulArgsDefault(NULL, NULL, NULL);
+    init(args, size, &made, sizeof made);
+}
+
+void wmFftDescInit(wmFftDesc *desc, size_t size, wmFftKind kind, wmType type, int rank, const int64_t n[],
+                   int64_t batch) {
+    wmFftDesc made = wmFftDescPacked(kind, type, rank, n, batch);
+    init(desc, size, &made, sizeof made);
+}
+
+void wmFftArgsInit(wmFftArgs *args, size_t size) {
+    wmFftArgs made = wmFftArgsDefault(NULL, NULL);
+    init(args, size, &made, sizeof made);
+}
+
+void wmRandomDescInit(wmRandomDesc *desc, size_t size, wmDistribution distribution, wmType type) {
+    wmRandomDesc made = wmRandomDescDefault(distribution, type);
+    init(desc, size, &made, sizeof made);
+}
+
+void wmRandomArgsInit(wmRandomArgs *args, size_t size) {
+    wmRandomArgs made = wmRandomArgsDefault(NULL, 0, wmRandomKeyMake(0));
+    init(args, size, &made, sizeof made);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Matrix products: the checks of wmMatmulDesc and wmMatmulArgs, and the public calls. */
+#include "args.h"
+
+/* ---- The desc ---- */
+
+static wmStatus check_sizes(const wmMatmulDesc *d) {
+    const struct {
+        const char *name;
+        int64_t value;
+    } sizes[] = {
+        {"m",     d->m    },
+        {"n",     d->n    },
+        {"k",     d->k    },
+        {"batch", d->batch}
+    };
+    for (int i = 0; i < 4; i++)
+        if (sizes[i].value < 0)
+            return wm_fail(WM_ERR_ARGUMENT, "%s is %lld, negative", sizes[i].name, (long long)sizes[i].value);
+    if (!d->a.type) return wm_fail(WM_ERR_ARGUMENT, "a.type is unset");
+    if (d->c.op || d->d.op)
+        return wm_fail(WM_ERR_ARGUMENT, "%c.op is %d; only a and b have an op", d->c.op ? 'c' : 'd',
+                       (int)(d->c.op ? d->c.op : d->d.op));
+    if (d->c.scale) return wm_fail(WM_ERR_ARGUMENT, "c.scale is %d; only a, b and d have a scale", (int)d->c.scale);
+    return WM_OK;
+}
+
+static wmStatus check_layout(const wmMatmulDesc *d, const wmMatrixDesc *matrix, char name) {
+    wm_shape shape = wm_matmul_shape(d, name);
+    int64_t inner = matrix->order == WM_COL_MAJOR ? shape.rows : shape.cols;
+    int64_t element = (int64_t)wmTypeSize(matrix->type);
+    if (matrix->ld < 0 || matrix->ld < inner)
+        return wm_fail(WM_ERR_ARGUMENT, "%c.ld is %lld, less than the %lld elements of a %s", name,
+                       (long long)matrix->ld, (long long)inner, matrix->order == WM_COL_MAJOR ? "column" : "row");
+    if (matrix->batch_stride < 0)
+        return wm_fail(WM_ERR_ARGUMENT, "%c.batch_stride is %lld, negative (WM_PACKED apart)", name,
+                       (long long)matrix->batch_stride);
+    if (matrix->align < element || matrix->align > 4096 || (matrix->align & (matrix->align - 1)))
+        return wm_fail(WM_ERR_ARGUMENT, "%c.align is %lld; a power of two from %lld (the element) to 4096", name,
+                       (long long)matrix->align, (long long)element);
+    if (wm_matrix_span(matrix, shape, d->batch) < 0)
+        return wm_fail(WM_ERR_ARGUMENT, "%c has ld %lld and batch_stride %lld: its bytes overflow 63 bits", name,
+                       (long long)matrix->ld, (long long)matrix->batch_stride);
+    return WM_OK;
+}
+
+static wmStatus check_types(const wmMatmulDesc *d) {
+    int a_complex = wm_type_is_complex(d->a.type);
+    if (wm_type_is_complex(d->b.type) != a_complex || wm_type_is_complex(d->d.type) != a_complex ||
+        wm_type_is_complex(d->c.type) != a_complex)
+        return wm_fail(WM_ERR_ARGUMENT, "a is %s, b %s, c %s, d %s: complex and real operands do not mix",
+                       wmTypeName(d->a.type), wmTypeName(d->b.type), wmTypeName(d->c.type), wmTypeName(d->d.type));
+    if (d->activation && a_complex)
+        return wm_fail(WM_ERR_ARGUMENT, "activation is %d; complex results have none", (int)d->activation);
+    if ((d->compute == WM_COMPUTE_I32) != (d->a.type == WM_I8))
+        return wm_fail(WM_ERR_ARGUMENT, "compute %s does not go with %s operands",
+                       d->compute == WM_COMPUTE_I32 ? "i32" : "in floating point", wmTypeName(d->a.type));
+    return WM_OK;
+}
+
+static wmStatus check_desc(const wmMatmulDesc *d) {
+    WM_TRY(check_types(d));
+    WM_TRY(check_layout(d, &d->a, 'a'));
+    WM_TRY(check_layout(d, &d->b, 'b'));
+    WM_TRY(check_layout(d, &d->c, 'c'));
+    WM_TRY(check_layout(d, &d->d, 'd'));
+    if (d->batch > 1 && d->batch_mode == WM_BATCH_STRIDED && d->d.batch_stride == 0 && d->m > 0 && d->n > 0)
+        return wm_fail(WM_ERR_ARGUMENT, "d.batch_stride is 0 with batch %lld: the results would overwrite each other",
+                       (long long)d->batch);
+    return WM_OK;
+}
+
+wmStatus wm_problem_from_matmul(wm_problem *out, const wmMatmulDesc *desc, wmPlace place) {
+    out->op = WM_MATMUL;
+    wmMatmulDesc *d = &out->u.matmul;
+    WM_TRY(wm_copy_sized(d, sizeof *d, sizeof *d, desc, "desc"));
+    WM_TRY(wm_fields_check(WM_MATMUL, d));
+    WM_TRY(check_sizes(d));
+    WM_TRY(wm_place_check(d->place, place));
+    d->place = place;
+    wm_matmul_resolve(d);
+    return check_desc(d);
+}
+
+/* ---- The arguments ---- */
+
+static wmStatus check_scalar(const wmPlan *plan, wmScalar *s, double otherwise, const char *field, int reach) {
+    const wmMatmulDesc *d = &wm_plan_problem(plan)->u.matmul;
+    switch (s->kind) {
+    case WM_SCALAR_DEFAULT:
+        *s = wmReal(otherwise);
+        return WM_OK;
+    case WM_SCALAR_HOST:
+        if (s->im != 0 && !wm_type_is_complex(d->d.type))
+            return wm_fail(WM_ERR_ARGUMENT, "args.%s has imaginary part %g in a real product", field, s->im);
+        return WM_OK;
+    case WM_SCALAR_DEVICE: {
+        int64_t align = d->compute == WM_COMPUTE_F64 ? 8 : 4;
+        return wm_pointer_check(plan, s->device, align, field, reach);
+    }
+    }
+    return wm_fail(WM_ERR_ARGUMENT, "args.%s.kind is %d, which is no wmScalarKind", field, (int)s->kind);
+}
+
+static int is_host_zero(const wmScalar *s) {
+    return s->kind == WM_SCALAR_HOST && s->re == 0 && s->im == 0;
+}
+
+/* A pointer array's own alignment is that of pointers; the promise is about the matrices it points to. */
+static wmStatus check_matrix(const wmPlan *plan, const void *pointer, const wmMatrixDesc *matrix, const char *field,
+                             int reach) {
+    int array = wm_plan_problem(plan)->u.matmul.batch_mode == WM_BATCH_POINTERS;
+    return wm_pointer_check(plan, pointer, array ? (int64_t)sizeof(void *) : matrix->align, field, reach);
+}
+
+static wmStatus check_vectors(const wmPlan *plan, const wmMatmulArgs *args, int reach) {
+    const wmMatmulDesc *d = &wm_plan_problem(plan)->u.matmul;
+    if (d->bias) WM_TRY(wm_pointer_check(plan, args->bias, (int64_t)wmTypeSize(d->bias_type), "bias", reach));
+    if (d->a.scale) WM_TRY(wm_pointer_check(plan, args->a_scale, 4, "a_scale", reach));
+    if (d->b.scale) WM_TRY(wm_pointer_check(plan, args->b_scale, 4, "b_scale", reach));
+    if (d->d.scale) WM_TRY(wm_pointer_check(plan, args->d_scale, 4, "d_scale", reach));
+    return WM_OK;
+}
+
+wmStatus wm_matmul_args_check(const wmPlan *plan, int reach, wm_args *out, int *empty) {
+    const wmMatmulDesc *d = &wm_plan_problem(plan)->u.matmul;
+    wmMatmulArgs *args = &out->matmul;
+    WM_TRY(check_scalar(plan, &args->alpha, 1.0, "alpha", reach));
+    WM_TRY(check_scalar(plan, &args->beta, 0.0, "beta", reach));
+    *empty = wm_problem_empty(wm_plan_problem(plan));
+    if (*empty) return WM_OK;
+    if (d->k > 0 && !is_host_zero(&args->alpha)) {
+        WM_TRY(check_matrix(plan, args->a, &d->a, "a", reach));
+        WM_TRY(check_matrix(plan, args->b, &d->b, "b", reach));
+    }
+    WM_TRY(check_matrix(plan, args->d, &d->d, "d", reach));
+    if (!args->c) {
+        if ((d->c.type != d->d.type || d->c.order != d->d.order || d->c.ld != d->d.ld ||
+             d->c.batch_stride != d->d.batch_stride) &&
+            !is_host_zero(&args->beta))
+            return wm_fail(WM_ERR_ARGUMENT, "args.c is NULL, but c's type or layout in the problem is not d's");
+        args->c = args->d;
+    } else if (!is_host_zero(&args->beta)) {
+        WM_TRY(check_matrix(plan, args->c, &d->c, "c", reach));
+    }
+    if (args->d == args->a || args->d == args->b)
+        return wm_fail(WM_ERR_ARGUMENT, "args.d is %p, the same as args.%c", args->d, args->d == args->a ? 'a' : 'b');
+    return check_vectors(plan, args, reach);
+}
+
+/* ---- The public calls ---- */
+
+wmStatus wmMatmulPlanCreate(wmPlan **plan, wmContext *context, const wmMatmulDesc *desc, const wmPlanOptions *options) {
+    wm_problem problem;
+    if (!plan) return wm_fail(WM_ERR_ARGUMENT, "plan is NULL");
+    *plan = NULL;
+    if (!context) return wm_fail(WM_ERR_ARGUMENT, "context is NULL");
+    WM_TRY(wm_problem_from_matmul(&problem, desc, wmContextPlace(context)));
+    return wm_plan_create(plan, context, &problem, options);
+}
+
+wmStatus wmMatmulExecute(const wmPlan *plan, const wmMatmulArgs *args, wmStream stream) {
+    return wm_execute(plan, WM_MATMUL, args, 0, stream);
+}
+
+/* The promise that a pointer keeps: at most 16 bytes, at least the element, so that a misaligned element is refused as
+ * such. */
+static void promise(wmMatrixDesc *matrix, const wmMatrixDesc *asked, const void *pointer) {
+    int64_t element = (int64_t)wmTypeSize(matrix->type);
+    if (asked->align || !pointer) return;
+    matrix->align = wm_pointer_align(pointer);
+    if (matrix->align < element) matrix->align = element;
+}
+
+wmStatus wmMatmul(wmContext *context, const wmMatmulDesc *desc, const wmMatmulArgs *args, wmStream stream) {
+    wm_problem problem;
+    wmMatmulArgs copy;
+    if (!context) return wm_fail(WM_ERR_ARGUMENT, "context is NULL");
+    WM_TRY(wm_problem_from_matmul(&problem, desc, wmContextPlace(context)));
+    WM_TRY(wm_copy_sized(&copy, sizeof copy, sizeof copy, args, "args"));
+    wmMatmulDesc *d = &problem.u.matmul;
+    if (d->batch_mode == WM_BATCH_STRIDED) {
+        promise(&d->a, &desc->a, copy.a);
+        promise(&d->b, &desc->b, copy.b);
+        promise(&d->c, &desc->c, copy.c ? copy.c : copy.d);
+        promise(&d->d, &desc->d, copy.d);
+    }
+    return wm_one_shot(context, &problem, args, stream);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random numbers: the checks of wmRandomDesc and wmRandomArgs, and the public calls. */
+#include "args.h"
+
+#include <float.h>
+#include <math.h>
+
+/* ---- The desc ---- */
+
+static int type_fits(const wmRandomDesc *d) {
+    if (d->distribution == WM_RANDOM_BITS) return d->type == WM_U32 || d->type == WM_U64;
+    return d->type == WM_F32 || d->type == WM_F64;
+}
+
+wmStatus wm_problem_from_random(wm_problem *out, const wmRandomDesc *desc, wmPlace place) {
+    out->op = WM_RANDOM;
+    wmRandomDesc *d = &out->u.random;
+    WM_TRY(wm_copy_sized(d, sizeof *d, sizeof *d, desc, "desc"));
+    WM_TRY(wm_fields_check(WM_RANDOM, d));
+    WM_TRY(wm_place_check(d->place, place));
+    d->place = place;
+    if (!d->type) return wm_fail(WM_ERR_ARGUMENT, "type is unset");
+    if (!type_fits(d))
+        return wm_fail(WM_ERR_UNSUPPORTED, "type is %s; %s", wmTypeName(d->type),
+                       d->distribution == WM_RANDOM_BITS ? "bits are u32 or u64" : "uniform and normal are f32 or f64");
+    if (d->count_hint < 0) return wm_fail(WM_ERR_ARGUMENT, "count_hint is %lld, negative", (long long)d->count_hint);
+    wm_random_resolve(d);
+    if (d->count_hint > INT64_MAX / (int64_t)wmTypeSize(d->type))
+        return wm_fail(WM_ERR_ARGUMENT, "count_hint is %lld: its bytes overflow 63 bits", (long long)d->count_hint);
+    return WM_OK;
+}
+
+/* ---- The arguments ---- */
+
+/* Parameters must be finite in the output type, or every value would be infinite. */
+static int is_finite_in(double value, wmType type) {
+    return type == WM_F32 ? fabs(value) <= FLT_MAX : isfinite(value) != 0;
+}
+
+static wmStatus check_uniform(wmRandomArgs *args, wmType type) {
+    if (args->low == 0 && args->high == 0) args->high = 1;
+    if (!is_finite_in(args->low, type) || !is_finite_in(args->high, type) ||
+        !is_finite_in(args->high - args->low, type))
+        return wm_fail(WM_ERR_ARGUMENT, "args.low is %g and args.high %g; both and their difference must be finite %s",
+                       args->low, args->high, wmTypeName(type));
+    if (!(args->low < args->high) || (type == WM_F32 && !((float)args->low < (float)args->high)))
+        return wm_fail(WM_ERR_ARGUMENT, "args.low is %.17g, not below args.high, %.17g, in %s", args->low, args->high,
+                       wmTypeName(type));
+    return WM_OK;
+}
+
+static wmStatus check_normal(wmRandomArgs *args, wmType type) {
+    if (args->std == 0 && args->mean == 0) args->std = 1;
+    if (!is_finite_in(args->mean, type) || !is_finite_in(args->std, type) || args->std < 0)
+        return wm_fail(WM_ERR_ARGUMENT, "args.mean is %g and args.std %g; finite %s, std at least 0", args->mean,
+                       args->std, wmTypeName(type));
+    return WM_OK;
+}
+
+wmStatus wm_random_args_check(const wmPlan *plan, int reach, wm_args *out, int *empty) {
+    const wmRandomDesc *d = &wm_plan_problem(plan)->u.random;
+    wmRandomArgs *args = &out->random;
+    int64_t element = (int64_t)wmTypeSize(d->type);
+    if (args->count < 0 || args->count > INT64_MAX / element)
+        return wm_fail(WM_ERR_ARGUMENT, "args.count is %lld; 0 to %lld", (long long)args->count,
+                       (long long)(INT64_MAX / element));
+    if (d->distribution == WM_RANDOM_UNIFORM) WM_TRY(check_uniform(args, d->type));
+    if (d->distribution == WM_RANDOM_NORMAL) WM_TRY(check_normal(args, d->type));
+    if (d->sequence == WM_SEQ_CURAND && args->key.substream)
+        return wm_fail(WM_ERR_ARGUMENT, "args.key.substream is %u; cuRAND's order has none", args->key.substream);
+    *empty = args->count == 0;
+    return *empty ? WM_OK : wm_pointer_check(plan, args->out, element, "out", reach);
+}
+
+/* ---- The public calls ---- */
+
+wmStatus wmRandomPlanCreate(wmPlan **plan, wmContext *context, const wmRandomDesc *desc, const wmPlanOptions *options) {
+    wm_problem problem;
+    if (!plan) return wm_fail(WM_ERR_ARGUMENT, "plan is NULL");
+    *plan = NULL;
+    if (!context) return wm_fail(WM_ERR_ARGUMENT, "context is NULL");
+    WM_TRY(wm_problem_from_random(&problem, desc, wmContextPlace(context)));
+    return wm_plan_create(plan, context, &problem, options);
+}
+
+wmStatus wmRandomExecute(const wmPlan *plan, const wmRandomArgs *args, wmStream stream) {
+    return wm_execute(plan, WM_RANDOM, args, 0, stream);
+}
+
+wmStatus wmRandom(wmContext *context, const wmRandomDesc *desc, const wmRandomArgs *args, wmStream stream) {
+    wm_problem problem;
+    if (!context) return wm_fail(WM_ERR_ARGUMENT, "context is NULL");
+    WM_TRY(wm_problem_from_random(&problem, desc, wmContextPlace(context)));
+    return wm_one_shot(context, &problem, args, stream);
+}

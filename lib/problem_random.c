@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random draws as problems. */
+#include "fields.h"
+#include "operation.h"
+
+#define DEFAULT_COUNT ((int64_t)1 << 24)
+
+void wm_random_resolve(wmRandomDesc *d) {
+    if (d->count_hint == 0) d->count_hint = DEFAULT_COUNT;
+}
+
+/* The count is an argument: no problem is empty by itself. */
+static int random_empty(const wm_problem *problem) {
+    (void)problem;
+    return 0;
+}
+
+static uint64_t random_features(const wm_problem *problem) {
+    const wmRandomDesc *d = &problem->u.random;
+    uint64_t need = d->distribution == WM_RANDOM_BITS      ? WM_RND_BITS
+                    : d->distribution == WM_RANDOM_UNIFORM ? WM_RND_UNIFORM
+                                                           : WM_RND_NORMAL;
+    need |= wmTypeSize(d->type) == 8 ? WM_RND_64 : WM_RND_32;
+    need |= d->sequence == WM_SEQ_CURAND ? WM_RND_CURAND : WM_RND_COUNTER;
+    if (d->determinism == WM_GPU_TO_GPU) need |= WM_RND_GPU_TO_GPU;
+    return need;
+}
+
+static wm_cost random_cost(const wm_problem *problem) {
+    const wmRandomDesc *d = &problem->u.random;
+    return (wm_cost){0, (double)d->count_hint * (double)wmTypeSize(d->type)};
+}
+
+static int random_operands(const wm_problem *problem, wm_operand out[WM_MAX_OPERANDS]) {
+    const wmRandomDesc *d = &problem->u.random;
+    out[0] = (wm_operand){"out", d->type, d->count_hint, WM_OUTPUT, 0, 0};
+    return 1;
+}
+
+static void random_bind(const wm_problem *problem, void *const pointers[WM_MAX_OPERANDS], wm_args *out) {
+    out->random = wmRandomArgsDefault(pointers[0], problem->u.random.count_hint, wmRandomKeyMake(20250411));
+    out->random.high = problem->u.random.distribution == WM_RANDOM_UNIFORM ? 1.0 : 0.0;
+    out->random.std = problem->u.random.distribution == WM_RANDOM_NORMAL ? 1.0 : 0.0;
+}
+
+/* Counter order is bit-exact everywhere; cuRAND's normals are the one thing with slack, and it is their only solver. */
+static wm_bound random_bound(const wm_problem *problem) {
+    const wmRandomDesc *d = &problem->u.random;
+    int loose = d->sequence == WM_SEQ_CURAND && d->distribution == WM_RANDOM_NORMAL;
+    return loose ? (wm_bound){1e-5, 1e-5} : (wm_bound){0, 0};
+}
+
+static const wm_feature names[] = {
+    {WM_RND_BITS,       "bits"                  },
+    {WM_RND_UNIFORM,    "uniform"               },
+    {WM_RND_NORMAL,     "normal"                },
+    {WM_RND_32,         "32-bit types"          },
+    {WM_RND_64,         "64-bit types"          },
+    {WM_RND_COUNTER,    "counter order"         },
+    {WM_RND_CURAND,     "cuRAND's order"        },
+    {WM_RND_GPU_TO_GPU, "determinism gpu_to_gpu"},
+    {0,                 NULL                    },
+};
+
+const wm_operation wm_operation_random = {random_features, random_cost,  random_empty, random_operands,
+                                          random_bind,     random_bound, names};
