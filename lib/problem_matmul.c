@@ -70,15 +70,15 @@ void wm_matmul_resolve(wmMatmulDesc *d) {
     if (d->compute == WM_COMPUTE_DEFAULT) d->compute = default_compute(d->a.type);
     if (!wm_type_is_complex(d->a.type) && d->a.op == WM_OP_CONJ_TRANSPOSE) d->a.op = WM_OP_TRANSPOSE;
     if (!wm_type_is_complex(d->b.type) && d->b.op == WM_OP_CONJ_TRANSPOSE) d->b.op = WM_OP_TRANSPOSE;
-    /* C is D unless it says otherwise; a C that names nothing has D's layout whole. */
     if (!d->c.type) d->c.type = d->d.type;
-    if (d->c.ld == 0 && d->c.order == WM_ROW_MAJOR) d->c.order = d->d.order;
-    if (d->c.ld == 0 && d->c.order == d->d.order) d->c.ld = d->d.ld;
-    if (d->c.batch_stride == WM_PACKED && d->c.ld == d->d.ld && d->c.order == d->d.order)
-        d->c.batch_stride = d->d.batch_stride;
+    resolve_layout(&d->d, wm_matmul_shape(d, 'd'));
+    if (d->c.ld == 0) { /* a C that names no ld is laid out as D */
+        d->c.order = d->d.order;
+        d->c.ld = d->d.ld;
+        if (d->c.batch_stride == WM_PACKED) d->c.batch_stride = d->d.batch_stride;
+    }
     resolve_layout(&d->a, wm_matmul_shape(d, 'a'));
     resolve_layout(&d->b, wm_matmul_shape(d, 'b'));
-    resolve_layout(&d->d, wm_matmul_shape(d, 'd'));
     resolve_layout(&d->c, wm_matmul_shape(d, 'c'));
     if (d->batch_mode == WM_BATCH_POINTERS || d->batch == 1)
         d->a.batch_stride = d->b.batch_stride = d->c.batch_stride = d->d.batch_stride = 0;

@@ -52,6 +52,13 @@ static void resolve(wm_problem *problem) {
     }
 }
 
+/* C's order counts only where C names an ld: an order of its own needs ldc, even with the value that D's would imply.
+ */
+static int unlocks(const wm_field *field, const wm_problem *problem) {
+    const wmMatmulDesc *d = &problem->u.matmul;
+    return problem->op == WM_MATMUL && field->offset == offsetof(wmMatmulDesc, c.ld) && d->c.order != d->d.order;
+}
+
 /* `implied` holds what has been written so far, unresolved. */
 static void put_keys(writer *w, const wm_problem *problem, wm_problem *implied) {
     int count = 0;
@@ -60,7 +67,9 @@ static void put_keys(writer *w, const wm_problem *problem, wm_problem *implied) 
         if (!fields[i].key) continue;
         wm_problem guess = *implied;
         resolve(&guess);
-        if (wm_field_get(&fields[i], &guess.u) == wm_field_get(&fields[i], &problem->u)) continue;
+        if (wm_field_get(&fields[i], &guess.u) == wm_field_get(&fields[i], &problem->u) &&
+            !unlocks(&fields[i], problem))
+            continue;
         wm_field_set(&fields[i], &implied->u, wm_field_get(&fields[i], &problem->u));
         put_value(w, &fields[i], &problem->u);
     }

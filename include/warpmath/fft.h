@@ -68,7 +68,8 @@ typedef struct wmFftDesc {
  */
 WM_API wmFftDesc wmFftDescPacked(wmFftKind kind, wmType type, int rank, const int64_t n[], int64_t batch);
 
-/** The same in place: rows of real numbers are padded to 2 (n/2 + 1), so that the complex side lies in the same memory. */
+/** The same in place: rows of real numbers are padded to 2 (n/2 + 1), so that the complex side lies in the same memory.
+ */
 WM_API wmFftDesc wmFftDescPackedInPlace(wmFftKind kind, wmType type, int rank, const int64_t n[], int64_t batch);
 
 /** The same for other languages: fills *desc, of which the caller's header knows `size` bytes. */

@@ -80,7 +80,8 @@ typedef struct wmMatmulDesc {
     size_t size;
     wmPlace place; /**< AUTO: the context's */
     int64_t m, n, k;
-    wmMatrixDesc a, b, c, d; /**< b.type 0: a's; d.type 0: a's, bf16 for fp8, i32 for i8; c: type, order, ld 0: d's */
+    wmMatrixDesc a, b, c, d; /**< b.type 0: a's; d.type 0: a's, bf16 for fp8, i32 for i8; c.type 0: d's;
+                               c.ld 0: d's order, ld and packed stride */
     int64_t batch;           /**< number of products; 0 is none */
     wmBatchMode batch_mode;
     wmCompute compute;
