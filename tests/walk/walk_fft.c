@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fourier transforms: each array of the batch against the definition in long double, input and gaps untouched. */
+#include "walk.h"
+
+#include "lib/fields.h"
+#include "reference/number.h"
+#include "reference/oracle_fft.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const walk_fft_problems[] = {
+    "fft c2c f32 1",
+    "fft c2c f32 2 batch=7",
+    "fft c2c f32 3 batch=5",
+    "fft c2c f32 4 batch=100",
+    "fft c2c f32 8 batch=33",
+    "fft c2c f32 16 batch=17 dir=inverse",
+    "fft c2c f32 32 batch=9",
+    "fft c2c f32 64 batch=5 scale=by_n",
+    "fft c2c f32 128 batch=3",
+    "fft c2c f32 256 batch=3 dir=inverse scale=by_sqrt_n",
+    "fft c2c f32 512 batch=2",
+    "fft c2c f32 1024 batch=2",
+    "fft c2c f32 2048",
+    "fft c2c f32 4096 batch=2",
+    "fft c2c f32 16 batch=0",
+    "fft c2c f32 64 inplace=1 batch=11",
+    "fft c2c f32 1024 inplace=1 batch=2 dir=inverse",
+    "fft c2c f32 64 strides=3:2 loops=5:200:130",
+    "fft c2c f32 128 strides=7:7 loops=7:1:1",
+    "fft c2c f32 16 loops=3:64:64,4:16:16",
+    "fft c2c f32 32 loops=2:4096:40,3:512:80,4:64:240",
+    "fft c2c f32 16 batch=5 overwrite=1",
+    "fft c2c f32 30 batch=3",
+    "fft c2c f32 97 batch=2",
+    "fft c2c f32 257",
+    "fft c2c f32 1009 batch=2",
+    "fft c2c f32 360 batch=3",
+    "fft c2c f32 1155",
+    "fft c2c f32 2197",
+    "fft c2c f32 4099",
+    "fft c2c f32 8x8 batch=3",
+    "fft c2c f32 12x35",
+    "fft c2c f32 4x6x10 batch=2",
+    "fft c2c f32 16x16x16",
+    "fft c2c f32 6x10 inplace=1",
+    "fft c2c f32 6x10 strides=11:40,1:3",
+    "fft c2c f32 64 batch=3 align=8",
+    "fft c2c f32 64 loops=4:0:64",
+    "fft c2c f64 1",
+    "fft c2c f64 2 batch=9",
+    "fft c2c f64 8 batch=5",
+    "fft c2c f64 64 batch=3 dir=inverse scale=by_n",
+    "fft c2c f64 512",
+    "fft c2c f64 2048 batch=2",
+    "fft c2c f64 4096",
+    "fft c2c f64 1000",
+    "fft c2c f64 211 batch=2",
+    "fft c2c f64 7x9x5",
+    "fft c2c f64 32 inplace=1 batch=6",
+    "fft r2c f32 1",
+    "fft r2c f32 2 batch=4",
+    "fft r2c f32 16 batch=5",
+    "fft r2c f32 15 batch=4",
+    "fft r2c f32 100 inplace=1 batch=2",
+    "fft r2c f32 37 inplace=1 batch=3",
+    "fft r2c f32 12x10 batch=2",
+    "fft r2c f32 5x6x7",
+    "fft r2c f32 5x6x9 strides=60:30,10:5,1:1 loops=2:300:150",
+    "fft r2c f32 50 strides=2:1",
+    "fft r2c f32 1024 batch=2 scale=by_n",
+    "fft r2c f64 128 batch=2",
+    "fft r2c f64 9x15",
+    "fft r2c f64 8x14 inplace=1",
+    "fft c2r f32 1",
+    "fft c2r f32 2 batch=4",
+    "fft c2r f32 16 batch=5",
+    "fft c2r f32 15 batch=4 scale=by_n",
+    "fft c2r f32 100 inplace=1 batch=2",
+    "fft c2r f32 12x10 batch=2",
+    "fft c2r f32 5x6x7",
+    "fft c2r f32 9x8 overwrite=1",
+    "fft c2r f32 1024 batch=2",
+    "fft c2r f32 50 strides=1:3",
+    "fft c2r f64 128 batch=2 scale=by_sqrt_n",
+    "fft c2r f64 9x15 batch=2",
+    "fft c2r f64 8x14 inplace=1",
+    NULL,
+};
+
+/* Gates of research and issue alike: L2 error at most 0.9 u sqrt(log2 N) for smooth lengths, 1.6 with a prime above 31.
+ */
+static double gate(const wmFftDesc *d) {
+    double factor = 0.9;
+    for (int i = 0; i < d->rank; i++) {
+        int64_t n = d->dim[i].n;
+        for (int64_t p = 2; p <= 31; p++)
+            while (n % p == 0) n /= p;
+        if (n > 1) factor = 1.6;
+    }
+    double points = (double)wm_fft_points(d);
+    double u = d->type == WM_F64 ? 0x1p-53 : 0x1p-24;
+    return factor * u * sqrt(log2(points < 2 ? 2 : points)) + u; /* the last u: scaling and short sums */
+}
+
+typedef struct sums {
+    double error, size;
+} sums;
+
+/* Adds one output array; an element that was never written is a NaN and stays one. */
+static void add_array(const wmFftDesc *d, const wm_oracle_fft *oracle, const wm_root *want, const int64_t *index,
+                      const unsigned char *out, unsigned char *marks, sums *s) {
+    int real = d->kind == WM_FFT_C2R;
+    wmType type = wm_fft_side_type(d, 1);
+    int64_t at = 0;
+    for (int64_t i = 0; i < oracle->out[0]; i++)
+        for (int64_t j = 0; j < (d->rank > 1 ? oracle->out[1] : 1); j++)
+            for (int64_t k = 0; k < (d->rank > 2 ? oracle->out[2] : 1); k++, at++) {
+                int64_t element[3] = {i, j, k};
+                int64_t offset = wm_oracle_fft_offset(oracle, index, element);
+                wm_number got = wm_number_load(type, out, offset);
+                double re = got.re - (double)want[at].re, im = real ? 0 : got.im - (double)want[at].im;
+                s->error += re * re + im * im;
+                s->size += (double)(want[at].re * want[at].re) + (real ? 0 : (double)(want[at].im * want[at].im));
+                marks[offset] = 1;
+            }
+}
+
+/* Every array of the batch has its own gate. */
+static void judge(walk *w, const void *in, const walk_buffer *out, unsigned char *marks) {
+    const wmFftDesc *d = &w->problem->u.fft;
+    wm_oracle_fft oracle;
+    if (wm_oracle_fft_make(&oracle, d)) {
+        walk_fail(w, "no memory for the oracle");
+        return;
+    }
+    wm_root *scratch = malloc((size_t)wm_oracle_fft_scratch(&oracle) * sizeof *scratch);
+    int64_t rounds[3] = {1, 1, 1};
+    for (int i = 0; i < d->loops; i++) rounds[i] = d->loop[i].n;
+    for (int64_t t = 0; scratch && t < rounds[0] * rounds[1] * rounds[2]; t++) {
+        int64_t index[3] = {t / (rounds[1] * rounds[2]), t / rounds[2] % rounds[1], t % rounds[2]};
+        sums s = {0, 0};
+        add_array(d, &oracle, wm_oracle_fft_array(&oracle, in, index, scratch), index, out->host, marks, &s);
+        double error = sqrt(s.error / (s.size > 0 ? s.size : 1)) / gate(d);
+        if (error > w->worst) w->worst = error;
+        if (!(error <= 1)) walk_fail(w, "array %lld: L2 error is %.3g of its gate", (long long)t, error);
+    }
+    free(scratch);
+    wm_oracle_fft_drop(&oracle);
+}
+
+/* Three runs: the same bits. In place, the input is put back in between. */
+static void runs(walk *w, walk_buffer *in, walk_buffer *out, int64_t out_elements) {
+    const wmFftDesc *d = &w->problem->u.fft;
+    int in_place = d->placement == WM_IN_PLACE;
+    unsigned char *input = malloc(in->bytes + 1), *first = malloc(out->bytes + 1), *before = malloc(out->bytes + 1);
+    unsigned char *marks = calloc((size_t)out_elements + 1, 1);
+    if (input && first && before && marks) {
+        memcpy(input, in->host, in->bytes);
+        memcpy(before, out->host, out->bytes);
+        for (int round = 0; round < 3; round++) {
+            memcpy(in->host, input, in->bytes);
+            if (!in_place) memset(out->host, 0xff, out->bytes);
+            walk_send(w, in);
+            if (!in_place) walk_send(w, out);
+            wm_args args = {.fft = wmFftArgsDefault(in->device, out->device)};
+            if (!walk_run(w, &args)) break;
+            walk_receive(w, out);
+            if (round && memcmp(first, out->host, out->bytes) != 0) walk_fail(w, "run %d gave other bits", round + 1);
+            memcpy(first, out->host, out->bytes);
+        }
+        judge(w, input, out, marks);
+        if (in_place) { /* real rows hold their padding in the complex elements that the transform writes */
+            if (d->kind != WM_FFT_C2R)
+                walk_untouched(w, before, out->host, marks, out_elements, wmTypeSize(wm_fft_side_type(d, 1)), "out");
+        } else {
+            walk_untouched(w, before, out->host, marks, out_elements, wmTypeSize(wm_fft_side_type(d, 1)), "out");
+            walk_receive(w, in);
+            if (!d->allow_input_overwrite && memcmp(input, in->host, in->bytes) != 0)
+                walk_fail(w, "the input was overwritten");
+        }
+    }
+    free(input);
+    free(first);
+    free(before);
+    free(marks);
+}
+
+void walk_fft(walk *w) {
+    const wmFftDesc *d = &w->problem->u.fft;
+    if (wm_fft_batch(d) == 0) return; /* never reaches a solver */
+    wm_operand operands[WM_MAX_OPERANDS];
+    int count = wm_problem_operands(w->problem, operands);
+    size_t shift = d->align < 256 ? (size_t)d->align : 0;
+    walk_buffer buffers[2] = {{0}, {0}};
+    for (int i = 0; i < count; i++)
+        buffers[i] = walk_new(w, (size_t)operands[i].elements * wmTypeSize(operands[i].type), shift);
+    if (buffers[0].device && (count == 1 || buffers[1].device)) {
+        walk_fill(w, &buffers[0], operands[0].type, operands[0].elements);
+        runs(w, &buffers[0], &buffers[count - 1], wm_fft_span(d, 1));
+    }
+    for (int i = 0; i < count; i++) walk_free(w, &buffers[i]);
+}

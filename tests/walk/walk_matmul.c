@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Matrix products: alpha and beta in their four characters, C apart and in place, scalars on the host and on the
+ * device. */
+#include "walk.h"
+
+#include "lib/matmul_view.h"
+#include "reference/number.h"
+#include "reference/oracle_matmul.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const walk_matmul_problems[] = {
+    "matmul f32 0x5x7",
+    "matmul f32 5x0x7",
+    "matmul f32 5x7x0",
+    "matmul f32 5x7x3 batch=0",
+    "matmul f32 1x1x1",
+    "matmul f32 64x64x64",
+    "matmul f32 127x65x33",
+    "matmul f32 128x128x100",
+    "matmul f32 5x300x17 ta=t",
+    "matmul f32 131x67x129 tb=t lda=131 ldb=131 ldd=71",
+    "matmul f32 33x35x37 ta=t tb=t oa=col ob=col od=col",
+    "matmul f32 33x35x37 oa=col lda=41 od=col ldd=39",
+    "matmul f32 40x24x16 batch=5",
+    "matmul f32 17x19x23 batch=3 sb=0 sa=1000",
+    "matmul f32 9x8x7 batch=4 batch_mode=pointers",
+    "matmul f32 61x59x70 bias=n act=relu",
+    "matmul f32 61x59x70 bias=m act=gelu_tanh",
+    "matmul f32 30x50x20 act=gelu_erf od=col",
+    "matmul f32 33x31x29 ldc=40",
+    "matmul f32 33x31x29 ldc=40 oc=col",
+    "matmul f32 31x29x40 align_a=4 align_b=4 align_d=4",
+    "matmul f32 65x63x100 compute=f32_strict",
+    "matmul f32 64x72x100 compute=tf32",
+    "matmul f32 3x5x2000",
+    "matmul f32 1x257x129",
+    "matmul f32 257x1x129 tb=t",
+    "matmul f32 10x12x8 batch=3 sd=4 ldd=36 lda=30 sa=10",
+    "matmul f64 1x1x1",
+    "matmul f64 67x65x131",
+    "matmul f64 64x64x64 ta=t bias=n",
+    "matmul f64 33x35x37 tb=t od=col batch=2",
+    "matmul f64 20x30x40 bias=m act=gelu_erf",
+    "matmul f64 20x30x40 act=gelu_tanh",
+    "matmul c64 31x33x35",
+    "matmul c64 16x24x40 ta=c tb=t",
+    "matmul c64 16x24x40 ta=t tb=c od=col batch=2",
+    "matmul c64 20x20x20 bias=n",
+    "matmul c128 31x33x35 tb=c",
+    "matmul c128 16x24x40 batch=3 sa=0 bias=m",
+    "matmul f16 64x64x64",
+    "matmul f16 65x33x129 tb=t align_a=2 align_b=2 align_d=2",
+    "matmul f16 64x128x72 bias=n act=gelu_tanh",
+    "matmul f16 32x40x48 d=f32",
+    "matmul f16 24x16x32 batch=3 ta=t",
+    "matmul bf16 128x128x64",
+    "matmul bf16 127x63x95 lda=96 align_a=2 align_b=2 align_d=2",
+    "matmul bf16 64x64x256 tb=t bias=n act=relu",
+    "matmul bf16 40x48x56 d=f32 bias=m",
+    "matmul bf16 16x16x16 batch=2 batch_mode=pointers",
+    "matmul bf16 64x80x96 bias=n bias_type=f32",
+    "matmul e4m3 64x64x64 tb=t scale_a=tensor scale_b=tensor",
+    "matmul e4m3 48x32x128 tb=t b=e5m2",
+    "matmul e5m2 32x48x64 tb=t b=e4m3 d=f16",
+    "matmul i8 64x64x64 tb=t",
+    "matmul i8 36x20x52 batch=2",
+    "matmul i8 128x128x1024 tb=t",
+    NULL,
+};
+
+enum { MATRICES = 4, VECTORS = 4 };
+
+/* The operands of one case, on the place and mirrored on the host. */
+typedef struct operands {
+    walk_buffer matrix[MATRICES]; /* a b c d */
+    walk_buffer arrays[MATRICES]; /* pointers, in a pointer batch */
+    walk_buffer vector[VECTORS];  /* bias, a_scale, b_scale, d_scale */
+    walk_buffer scalars;          /* alpha, beta for device scalars */
+    void **host_arrays[MATRICES];
+    int64_t elements[MATRICES], each[MATRICES]; /* in all, and of one matrix of a pointer batch */
+} operands;
+
+static const wmMatrixDesc *matrix_desc(const wmMatmulDesc *d, int which) {
+    const wmMatrixDesc *const all[MATRICES] = {&d->a, &d->b, &d->c, &d->d};
+    return all[which];
+}
+
+static void make_matrix(walk *w, operands *o, int which) {
+    const wmMatmulDesc *d = &w->problem->u.matmul;
+    const wmMatrixDesc *x = matrix_desc(d, which);
+    wm_shape shape = wm_matmul_shape(d, "abcd"[which]);
+    int pointers = d->batch_mode == WM_BATCH_POINTERS;
+    size_t element = wmTypeSize(x->type);
+    o->each[which] = wm_matrix_span(x, shape, 1);
+    /* Rounded up, so that each matrix of a pointer batch keeps the promised alignment. */
+    if (pointers) o->each[which] = (o->each[which] + 15) / 16 * 16;
+    o->elements[which] = pointers ? o->each[which] * d->batch : wm_matrix_span(x, shape, d->batch);
+    o->matrix[which] = walk_new(w, (size_t)o->elements[which] * element, x->align < 256 ? (size_t)x->align : 0);
+    if (!o->matrix[which].device) return;
+    walk_fill(w, &o->matrix[which], x->type, o->elements[which]);
+    if (!pointers) return;
+    o->arrays[which] = walk_new(w, (size_t)d->batch * sizeof(void *), 0);
+    o->host_arrays[which] = calloc((size_t)d->batch + 1, sizeof(void *));
+    for (int64_t t = 0; t < d->batch && o->arrays[which].device && o->host_arrays[which]; t++) {
+        size_t at = (size_t)(t * o->each[which]) * element;
+        ((void **)(void *)o->arrays[which].host)[t] = o->matrix[which].device + at;
+        o->host_arrays[which][t] = o->matrix[which].host + at;
+    }
+    if (o->arrays[which].device) walk_send(w, &o->arrays[which]);
+}
+
+static void make_vector(walk *w, walk_buffer *out, wmType type, int64_t count) {
+    *out = walk_new(w, (size_t)count * wmTypeSize(type), wmTypeSize(type));
+    if (out->device) walk_fill(w, out, type, count);
+}
+
+static void make_operands(walk *w, operands *o) {
+    const wmMatmulDesc *d = &w->problem->u.matmul;
+    memset(o, 0, sizeof *o);
+    for (int i = 0; i < MATRICES; i++) make_matrix(w, o, i);
+    if (d->bias) make_vector(w, &o->vector[0], d->bias_type, d->bias == WM_BIAS_N ? d->n : d->m);
+    if (d->a.scale) make_vector(w, &o->vector[1], WM_F32, 1);
+    if (d->b.scale) make_vector(w, &o->vector[2], WM_F32, 1);
+    if (d->d.scale) make_vector(w, &o->vector[3], WM_F32, 1);
+    o->scalars = walk_new(w, 64, 0);
+}
+
+static void free_operands(walk *w, operands *o) {
+    for (int i = 0; i < MATRICES; i++) {
+        walk_free(w, &o->matrix[i]);
+        walk_free(w, &o->arrays[i]);
+        free(o->host_arrays[i]);
+        walk_free(w, &o->vector[i]);
+    }
+    walk_free(w, &o->scalars);
+}
+
+/* The same arguments twice: pointers of the place for the solver, of the host for the oracle. */
+static void bind(const walk *w, const operands *o, wmMatmulArgs *place, wmMatmulArgs *host) {
+    int pointers = w->problem->u.matmul.batch_mode == WM_BATCH_POINTERS;
+    const void *at[MATRICES], *on_host[MATRICES];
+    for (int i = 0; i < MATRICES; i++) {
+        at[i] = pointers ? (const void *)o->arrays[i].device : o->matrix[i].device;
+        on_host[i] = pointers ? (const void *)o->host_arrays[i] : o->matrix[i].host;
+    }
+    *place = wmMatmulArgsDefault(at[0], at[1], (void *)(uintptr_t)at[3]);
+    *host = wmMatmulArgsDefault(on_host[0], on_host[1], (void *)(uintptr_t)on_host[3]);
+    place->c = at[2];
+    host->c = on_host[2];
+    place->bias = o->vector[0].device;
+    host->bias = o->vector[0].host;
+    place->a_scale = o->vector[1].device;
+    host->a_scale = o->vector[1].host;
+    place->b_scale = o->vector[2].device;
+    host->b_scale = o->vector[2].host;
+    place->d_scale = o->vector[3].device;
+    host->d_scale = o->vector[3].host;
+}
+
+static void mark(const wmMatmulDesc *d, const operands *o, unsigned char *marks) {
+    wm_view view = wm_view_of(&d->d);
+    for (int64_t t = 0; t < d->batch; t++)
+        for (int64_t i = 0; i < d->m; i++)
+            for (int64_t j = 0; j < d->n; j++)
+                marks[t * (d->batch_mode == WM_BATCH_POINTERS ? o->each[3] : view.batch) + i * view.row +
+                      j * view.col] = 1;
+}
+
+/* Runs, judges every element of D, and looks at the gaps between them. `before`: D's bytes as they were. */
+static void judge(walk *w, operands *o, wmMatmulArgs *place, wmMatmulArgs *host, const char *what) {
+    const wmMatmulDesc *d = &w->problem->u.matmul;
+    walk_buffer *out = &o->matrix[3];
+    wm_args args = {.matmul = *place};
+    unsigned char *before = malloc(out->bytes + 1), *marks = calloc((size_t)o->elements[3] + 1, 1);
+    if (before) memcpy(before, out->host, out->bytes);
+    void *const *old_arrays = host->c == host->d ? (void *const *)o->host_arrays[3] : NULL;
+    void **kept = NULL;
+    if (host->c == host->d && before) { /* in place: the oracle reads the old D from the copy */
+        host->c = before;
+        if (old_arrays) {
+            kept = calloc((size_t)d->batch + 1, sizeof(void *));
+            for (int64_t t = 0; kept && t < d->batch; t++)
+                kept[t] = before + (size_t)(t * o->each[3]) * wmTypeSize(d->d.type);
+            host->c = kept;
+        }
+    }
+    if (before && marks && walk_run(w, &args)) {
+        walk_receive(w, out);
+        wm_oracle_verdict v = wm_oracle_matmul(w->problem, host, host->d, NULL);
+        if (v.worst > w->worst) w->worst = v.worst;
+        char sentence[256];
+        wm_oracle_describe(&v, sentence, sizeof sentence);
+        if (v.wrong) walk_fail(w, "%s: %s", what, sentence);
+        mark(d, o, marks);
+        walk_untouched(w, before, out->host, marks, o->elements[3], wmTypeSize(d->d.type), "d");
+    }
+    free(before);
+    free(marks);
+    free(kept);
+}
+
+static void poison(walk *w, const walk_buffer *b) {
+    memset(b->host, 0xff, b->bytes);
+    walk_send(w, b);
+}
+
+static void device_scalars(walk *w, operands *o, wmMatmulArgs *place, double alpha, double beta) {
+    wmType type = wm_matmul_scale_type(&w->problem->u.matmul);
+    wm_number_store(type, o->scalars.host, 0, (wm_number){alpha, 0});
+    wm_number_store(type, o->scalars.host, 1, (wm_number){beta, 0});
+    walk_send(w, &o->scalars);
+    place->alpha = wmDeviceScalar(o->scalars.device);
+    place->beta = wmDeviceScalar(o->scalars.device + wmTypeSize(type));
+}
+
+static int empty(const wmMatmulDesc *d) {
+    return d->m == 0 || d->n == 0 || d->batch == 0;
+}
+
+void walk_matmul(walk *w) {
+    const wmMatmulDesc *d = &w->problem->u.matmul;
+    operands o;
+    wmMatmulArgs place, host;
+    if (empty(d)) return; /* never reaches a solver */
+    make_operands(w, &o);
+    if (w->failures == 0) {
+        bind(w, &o, &place, &host);
+        int integer = d->a.type == WM_I8;
+        double alpha = integer ? 3 : 0.5, beta = integer ? -2 : -1.5;
+        /* beta = 0 never reads C: it is full of NaN */
+        place.alpha = host.alpha = wmReal(1);
+        place.beta = host.beta = wmReal(0);
+        poison(w, &o.matrix[2]);
+        poison(w, &o.matrix[3]);
+        judge(w, &o, &place, &host, "alpha 1, beta 0, C of NaN");
+        walk_fill(w, &o.matrix[2], d->c.type, o.elements[2]);
+        place.alpha = host.alpha = wmReal(alpha);
+        place.beta = host.beta = wmReal(beta);
+        poison(w, &o.matrix[3]);
+        judge(w, &o, &place, &host, "alpha and beta on the host");
+        device_scalars(w, &o, &place, alpha, beta);
+        poison(w, &o.matrix[3]);
+        judge(w, &o, &place, &host, "alpha and beta on the device");
+        if (d->c.type == d->d.type && d->c.ld == d->d.ld && d->c.order == d->d.order) {
+            walk_fill(w, &o.matrix[3], d->d.type, o.elements[3]);
+            place.c = place.d;
+            host.c = host.d;
+            place.alpha = wmReal(alpha);
+            place.beta = wmReal(beta);
+            judge(w, &o, &place, &host, "C in place");
+            bind(w, &o, &place, &host);
+        }
+        /* alpha = 0 ignores A and B, NaN included */
+        poison(w, &o.matrix[0]);
+        poison(w, &o.matrix[1]);
+        poison(w, &o.matrix[3]);
+        place.alpha = host.alpha = wmReal(0);
+        place.beta = host.beta = wmReal(1);
+        judge(w, &o, &place, &host, "alpha 0, A and B of NaN");
+    }
+    free_operands(w, &o);
+}

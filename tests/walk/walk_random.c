@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random draws: every element against the device header's scalar function, or cuRAND's order from its published layout.
+ */
+#include "walk.h"
+
+#include <warpmath/device/random.h>
+
+#include <math.h>
+#include <string.h>
+
+const char *const walk_random_problems[] = {
+    "random bits u32",
+    "random bits u64",
+    "random uniform f32",
+    "random uniform f64",
+    "random normal f32",
+    "random normal f64",
+    "random bits u32 seq=curand",
+    "random uniform f32 seq=curand",
+    "random uniform f64 seq=curand",
+    "random normal f32 seq=curand",
+    "random normal f64 seq=curand",
+    "random normal f32 det=gpu_to_gpu n=1",
+    NULL,
+};
+
+/* cuRAND's legacy order of Philox4x32-10: block b = word / 4 stands at counter (b / 65536, 64 bits; b mod 65536; 0). */
+static unsigned int curand_word(wmRandomKey key, uint64_t word) {
+    uint64_t block = word / 4, hop = block / 65536;
+    wmWords counter = {
+        {(unsigned)hop, (unsigned)(hop >> 32), (unsigned)(block % 65536), 0}
+    };
+    return wmPhilox4x32(counter, (unsigned)key.seed, (unsigned)(key.seed >> 32)).w[word % 4];
+}
+
+/* What the element must be, as raw bytes; 0: cuRAND's normals and doubles, which the random tests of the vendor cover.
+ */
+static int expected(const wmRandomDesc *d, const wmRandomArgs *args, uint64_t i, void *out) {
+    if (d->sequence == WM_SEQ_CURAND) {
+        unsigned int word = curand_word(args->key, i);
+        float uniform = fmaf((float)word, 0x1p-32f, 0x1p-33f);
+        if (d->type == WM_U32) memcpy(out, &word, 4);
+        if (d->distribution == WM_RANDOM_UNIFORM && d->type == WM_F32) memcpy(out, &uniform, 4);
+        return d->type == WM_U32 || (d->distribution == WM_RANDOM_UNIFORM && d->type == WM_F32);
+    }
+    if (d->type == WM_U32) *(unsigned int *)out = wmBitsU32(args->key, i);
+    if (d->type == WM_U64) *(unsigned long long *)out = wmBitsU64(args->key, i);
+    if (d->distribution == WM_RANDOM_UNIFORM && d->type == WM_F32)
+        *(float *)out = wmUniformIn32(wmUniformF32(args->key, i), (float)args->low, (float)args->high);
+    if (d->distribution == WM_RANDOM_UNIFORM && d->type == WM_F64)
+        *(double *)out = wmUniformIn64(wmUniformF64(args->key, i), args->low, args->high);
+    if (d->distribution == WM_RANDOM_NORMAL && d->type == WM_F32)
+        *(float *)out = fmaf(wmNormalF32(args->key, i), (float)args->std, (float)args->mean);
+    if (d->distribution == WM_RANDOM_NORMAL && d->type == WM_F64)
+        *(double *)out = fma(wmNormalF64(args->key, i), args->std, args->mean);
+    return 1;
+}
+
+static void judge(walk *w, const wmRandomArgs *args, const unsigned char *host) {
+    const wmRandomDesc *d = &w->problem->u.random;
+    size_t element = wmTypeSize(d->type);
+    for (int64_t i = 0; i < args->count; i++) {
+        unsigned char want[8];
+        uint64_t index = args->offset + (uint64_t)i;
+        if (!expected(d, args, index, want)) return;
+        if (memcmp(want, host + (size_t)i * element, element) == 0) continue;
+        walk_fail(w, "element %llu (place %lld of %lld, shifted %zu bytes) has other bits", (unsigned long long)index,
+                  (long long)i, (long long)args->count, (size_t)((uintptr_t)args->out % 16));
+        return;
+    }
+}
+
+static void one(walk *w, int64_t count, uint64_t offset, size_t shift, int parameters) {
+    const wmRandomDesc *d = &w->problem->u.random;
+    size_t element = wmTypeSize(d->type);
+    walk_buffer out = walk_new(w, (size_t)count * element, shift * element);
+    if (!out.device) return;
+    wm_args args = {.random = wmRandomArgsDefault(out.device, count, wmRandomKeyMake(walk_draw(w)))};
+    if (d->sequence == WM_SEQ_COUNTER) args.random.key.substream = (unsigned)(walk_draw(w) & 3);
+    args.random.offset = offset;
+    args.random.low = parameters ? -2.5 : 0;
+    args.random.high = parameters ? 7.25 : 1;
+    args.random.mean = parameters ? 3 : 0;
+    args.random.std = parameters ? 0.5 : 1;
+    if (walk_run(w, &args)) {
+        walk_receive(w, &out);
+        judge(w, &args.random, out.host);
+    }
+    walk_free(w, &out);
+}
+
+void walk_random(walk *w) {
+    static const int64_t counts[] = {1, 2, 3, 4, 5, 7, 31, 257, 1000, 4099, 20011};
+    static const uint64_t offsets[] = {0, 1, 2, 3, 5, 4294967293u, 17179869187u, 9223372036854775811u};
+    int counter = w->problem->u.random.sequence == WM_SEQ_COUNTER;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        one(w, counts[i], offsets[walk_draw(w) % 8], i % 4, counter && i % 2);
+    for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) one(w, 1037, offsets[i], i % 3, counter && i % 2);
+    if (counter) one(w, 100, UINT64_MAX - 30, 1, 0); /* wraps */
+}
