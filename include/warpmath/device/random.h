@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Distributions over Philox blocks: element i is a pure function of the key and i, with the same bits on every GPU and
+ * CPU, and the same bits that wmRandom writes to out[i - offset] on either place. docs/random.md is the bit-level
+ * specification. Plain C, for host and device alike.
+ *
+ *     float z = wmNormalF32(key, i);          one value: a whole Philox block is computed for it
+ *     wmF32x4 z = wmNormalF32x4(key, block);  elements 4 block … 4 block + 3: four values at that price
+ *
+ * Two distributions drawn from one key share their words: fold the key (wmRandomKeyFold) for each.
+ */
+#ifndef WARPMATH_DEVICE_RANDOM_H
+#define WARPMATH_DEVICE_RANDOM_H
+
+#include <warpmath/device/philox.h>
+
+/** The values of one block: four f32 or two f64 of consecutive elements. */
+typedef struct wmF32x4 {
+    float v[4];
+} wmF32x4;
+typedef struct wmF64x2 {
+    double v[2];
+} wmF64x2;
+
+/* ---- Integers to floating point, exactly: where a GPU may read an integer as a subnormal, that saves a conversion
+ * ---- */
+
+/** k · 2^-24 for k < 2^24. */
+WM_BOTH float wm_random_fraction32(wm_u32 k) {
+#ifdef __CUDA_ARCH__
+    return wm_exact_fma32(wm_exact_f32(k), 4.2535296e+37f, 0.0f);
+#else
+    return (float)(wm_i32)k * 5.9604645e-08f;
+#endif
+}
+
+/** k · 2^-53 for k < 2^53. */
+WM_BOTH double wm_random_fraction64(wm_u64 k) {
+#ifdef __CUDA_ARCH__
+    return wm_exact_mul64(wm_exact_f64(k), 2.247116418577895e+307);
+#else
+    double high = wm_exact_f64(0x4530000000000000ull | k >> 32) - 1.9342813118337666e+25;
+    return (high + wm_exact_f64(0x4330000000000000ull | (k & 0xffffffffull))) * 1.1102230246251565e-16;
+#endif
+}
+
+/** (k + 1/2) · 2^-24 - 1/2 for k < 2^24: odd multiples of 2^-25, never 0. */
+WM_BOTH float wm_random_centred32(wm_u32 k) {
+#ifdef __CUDA_ARCH__
+    return wm_exact_fma32(wm_exact_f32(k), 4.2535296e+37f, -0.49999997f);
+#else
+    return wm_exact_fma32((float)(wm_i32)k, 5.9604645e-08f, -0.49999997f);
+#endif
+}
+
+/** (k + 1/2) · 2^-52 + shift for k < 2^52 and a shift of 0 or -1/2. */
+WM_BOTH double wm_random_shifted64(wm_u64 k, double shift) {
+#ifdef __CUDA_ARCH__
+    return wm_exact_fma64(wm_exact_f64(k), 4.49423283715579e+307, shift + 1.1102230246251565e-16);
+#else
+    return wm_exact_f64(0x3ff0000000000000ull | k) - (1.0 - shift - 1.1102230246251565e-16);
+#endif
+}
+
+/* ---- Uniform ---- */
+
+/** The first 24 bits of a word as a fraction: k · 2^-24 in [0, 1). Exact; about 2 instructions. */
+WM_BOTH float wm_uniform_f32(wm_u32 word) {
+    return wm_random_fraction32(word >> 8);
+}
+
+/** The first 53 bits of a 64-bit element as a fraction: k · 2^-53 in [0, 1). Exact. */
+WM_BOTH double wm_uniform_f64(wm_u32 low, wm_u32 high) {
+    return wm_random_fraction64((wm_u64)high << 21 | low >> 11);
+}
+
+/** Elements 4 block … 4 block + 3, uniform on [0, 1) in steps of 2^-24. */
+WM_BOTH wmF32x4 wmUniformF32x4(wmRandomKey key, unsigned long long block) {
+    wmWords w = wmRandomBlock(key, block);
+    wmF32x4 u = {
+        {wm_uniform_f32(w.w[0]), wm_uniform_f32(w.w[1]), wm_uniform_f32(w.w[2]), wm_uniform_f32(w.w[3])}
+    };
+    return u;
+}
+
+/** Elements 2 block and 2 block + 1, uniform on [0, 1) in steps of 2^-53. */
+WM_BOTH wmF64x2 wmUniformF64x2(wmRandomKey key, unsigned long long block) {
+    wmWords w = wmRandomBlock(key, block);
+    wmF64x2 u = {
+        {wm_uniform_f64(w.w[0], w.w[1]), wm_uniform_f64(w.w[2], w.w[3])}
+    };
+    return u;
+}
+
+/** Element i of the key's sequence, uniform on [0, 1) in steps of 2^-24; 0 has probability 2^-24, 1 never comes. */
+WM_BOTH float wmUniformF32(wmRandomKey key, unsigned long long i) {
+    return wm_uniform_f32(wmBitsU32(key, i));
+}
+
+/** 64-bit element i of the key's sequence, uniform on [0, 1) in steps of 2^-53. */
+WM_BOTH double wmUniformF64(wmRandomKey key, unsigned long long i) {
+    wm_u64 z = wmBitsU64(key, i);
+    return wm_uniform_f64((wm_u32)z, (wm_u32)(z >> 32));
+}
+
+/**
+ * The step s of a uniform on [low, high), low < high finite: element = fma(k, s, low) with k of 24 (53) random bits. It
+ * is (p - low) / (2^24 - 1), p being the largest value below `high`, made smaller where rounding would carry the
+ * largest k past p: so `high` is never reached, and [0, 1) has exactly 2^-24. low >= high gives 0.
+ */
+WM_BOTH float wmUniformStepF32(float low, float high) {
+    if (!(low < high)) return 0.0f;
+    wm_u32 bits = wm_exact_bits32(high == 0.0f ? -0.0f : high);
+    float top = wm_exact_f32((bits >> 31) != 0 ? bits + 1 : bits - 1);
+    float step = (float)(((double)top - (double)low) / 16777215.0);
+    while (step > 0.0f && !(wm_exact_fma32(16777215.0f, step, low) < high))
+        step = wm_exact_f32(wm_exact_bits32(step) - 1);
+    return step;
+}
+WM_BOTH double wmUniformStepF64(double low, double high) {
+    if (!(low < high)) return 0.0;
+    wm_u64 bits = wm_exact_bits64(high == 0.0 ? -0.0 : high);
+    double top = wm_exact_f64((bits >> 63) != 0 ? bits + 1 : bits - 1);
+    double half = wm_exact_add64(wm_exact_mul64(top, 0.5), -wm_exact_mul64(low, 0.5)); /* the whole could overflow */
+    double step = half / 9007199254740991.0 * 2.0;
+    while (step > 0.0 && !(wm_exact_fma64(9007199254740991.0, step, low) < high))
+        step = wm_exact_f64(wm_exact_bits64(step) - 1);
+    return step;
+}
+
+/* ---- Normal: Box and Muller's pairs, r cos and r sin, in correctly rounded operations only ---- */
+
+/**
+ * -2 ln u for u = (a + 1/2) / 2^32 rounded to f32, below 1: t in [1.2e-7, 45.8], to 1.8 · 2^-24 of itself.
+ * The float's bits, read as an integer q relative to 1's, are log2 u apart from the bend within an octave, so
+ * t = -2 ln 2 · q / 2^23 + f · p(f), f being the way down from the octave's upper end.
+ */
+WM_BOTH float wm_normal_square_f32(wm_u32 a) {
+    wm_i32 q = (wm_i32)(wm_exact_bits32(wm_exact_add32((float)a, 0.5f)) - 0x4f800000u);
+    q = q < -1 ? q : -1;
+#ifdef __CUDA_ARCH__
+    float f = wm_exact_fma32(wm_exact_f32(~(wm_u32)q & 0x7fffffu), 8.507059e+37f, 1.1920929e-07f);
+#else
+    float f = wm_exact_f32((~(wm_u32)q & 0x7fffffu) | 0x3f800000u) - 0.9999999f;
+#endif
+    float p = 0.005629344f;
+    p = wm_exact_fma32(p, f, -0.013248608f);
+    p = wm_exact_fma32(p, f, 0.019651216f);
+    p = wm_exact_fma32(p, f, -0.0063606515f);
+    p = wm_exact_fma32(p, f, 0.016850805f);
+    p = wm_exact_fma32(p, f, 0.030350655f);
+    p = wm_exact_fma32(p, f, 0.0834251f);
+    p = wm_exact_fma32(p, f, 0.24999642f);
+    p = wm_exact_fma32(p, f, -0.38629434f);
+    return wm_exact_fma32((float)q, -1.6525917e-07f, wm_exact_mul32(p, f));
+}
+
+/** sin(pi/2 · x), cos(pi/2 · x) for |x| <= 1/2, to 2 · 2^-24 of themselves. */
+WM_BOTH float wm_normal_sin_f32(float x, float y) {
+    float s = -0.004617229f;
+    s = wm_exact_fma32(s, y, 0.07968882f);
+    s = wm_exact_fma32(s, y, -0.64596486f);
+    s = wm_exact_fma32(s, y, 1.5707964f);
+    return wm_exact_mul32(s, x);
+}
+WM_BOTH float wm_normal_cos_f32(float y) {
+    float c = -0.020398438f;
+    c = wm_exact_fma32(c, y, 0.25359452f);
+    c = wm_exact_fma32(c, y, -1.2336965f);
+    return wm_exact_fma32(c, y, 0.99999994f);
+}
+
+/**
+ * Two normals of two words. Radius sqrt(-2 ln u) of the first; direction of the second: bits 0 to 23 an angle within an
+ * eighth of a turn each side of the axis, bit 30 the axis (sine and cosine change places), bit 31 the sign.
+ * About 36 instructions.
+ */
+WM_BOTH void wm_normal_f32(wm_u32 a, wm_u32 b, float *first, float *second) {
+    float r = wm_exact_sqrt32(wm_normal_square_f32(a));
+    r = wm_exact_f32(wm_exact_bits32(r) ^ (b & 0x80000000u));
+    float x = wm_random_centred32(b & 0xffffffu), y = wm_exact_mul32(x, x);
+    float s = wm_exact_mul32(wm_normal_sin_f32(x, y), r), c = wm_exact_mul32(wm_normal_cos_f32(y), r);
+#ifdef __CUDA_ARCH__
+    int swap = !(fabsf(__uint_as_float(b)) < 2.0f); /* bit 30 in one instruction; true for the NaN patterns too */
+#else
+    int swap = (b & 0x40000000u) != 0;
+#endif
+    *first = swap ? s : c;
+    *second = swap ? c : s;
+}
+
+/** -2 ln u for u = (k + 1/2) / 2^52, k = the low 52 bits of a. */
+WM_BOTH double wm_normal_square_f64(wm_u64 a) {
+    wm_u64 bits = wm_exact_bits64(wm_random_shifted64(a & 0xfffffffffffffull, 0.0));
+    double octaves = wm_exact_add64(wm_exact_f64(0x4330000000000000ull | bits >> 52), -4503599627371518.0);
+    double f = wm_exact_add64(2.0, -wm_exact_f64(bits | 0x3ff0000000000000ull));
+    double p = 3.93650662272476e-05;
+    p = wm_exact_fma64(p, f, -0.0003129481539021469);
+    p = wm_exact_fma64(p, f, 0.0011807027762297413);
+    p = wm_exact_fma64(p, f, -0.002757610864433513);
+    p = wm_exact_fma64(p, f, 0.004449702737236163);
+    p = wm_exact_fma64(p, f, -0.0052205515025304456);
+    p = wm_exact_fma64(p, f, 0.004618614535624777);
+    p = wm_exact_fma64(p, f, -0.0030892361894981255);
+    p = wm_exact_fma64(p, f, 0.0016549740647090207);
+    p = wm_exact_fma64(p, f, -0.0005580032227367681);
+    p = wm_exact_fma64(p, f, 0.00039427581318516046);
+    p = wm_exact_fma64(p, f, 0.0003875402162832726);
+    p = wm_exact_fma64(p, f, 0.0009846671892317523);
+    p = wm_exact_fma64(p, f, 0.002231116248856641);
+    p = wm_exact_fma64(p, f, 0.0052084241873754);
+    p = wm_exact_fma64(p, f, 0.012499994702796894);
+    p = wm_exact_fma64(p, f, 0.0312500001851134);
+    p = wm_exact_fma64(p, f, 0.08333333333010676);
+    p = wm_exact_fma64(p, f, 0.2500000000000155);
+    p = wm_exact_fma64(p, f, 1.0);
+    return wm_exact_fma64(octaves, -1.3862943611198906, wm_exact_mul64(p, f));
+}
+
+WM_BOTH double wm_normal_sin_f64(double x, double y) {
+    double s = 5.633720856452633e-08;
+    s = wm_exact_fma64(s, y, -3.5986417534099325e-06);
+    s = wm_exact_fma64(s, y, 0.00016044115029141055);
+    s = wm_exact_fma64(s, y, -0.004681754132282397);
+    s = wm_exact_fma64(s, y, 0.07969262624603957);
+    s = wm_exact_fma64(s, y, -0.6459640975062443);
+    s = wm_exact_fma64(s, y, 1.5707963267948966);
+    return wm_exact_mul64(s, x);
+}
+WM_BOTH double wm_normal_cos_f64(double y) {
+    double c = -6.3205572183018015e-09;
+    c = wm_exact_fma64(c, y, 4.7106035801196626e-07);
+    c = wm_exact_fma64(c, y, -2.5202036558163357e-05);
+    c = wm_exact_fma64(c, y, 0.0009192602741467621);
+    c = wm_exact_fma64(c, y, -0.020863480763308004);
+    c = wm_exact_fma64(c, y, 0.2536695079010466);
+    c = wm_exact_fma64(c, y, -1.2337005501361697);
+    return wm_exact_fma64(c, y, 1.0);
+}
+
+/** Two normals of two 64-bit elements, as in f32: angle of 52 bits, axis in bit 62, sign in bit 63. */
+WM_BOTH void wm_normal_f64(wm_u64 a, wm_u64 b, double *first, double *second) {
+    double r = wm_exact_sqrt64(wm_normal_square_f64(a));
+    r = wm_exact_f64(wm_exact_bits64(r) ^ (b & 0x8000000000000000ull));
+    double x = wm_random_shifted64(b & 0xfffffffffffffull, -0.5), y = wm_exact_mul64(x, x);
+    double s = wm_exact_mul64(wm_normal_sin_f64(x, y), r), c = wm_exact_mul64(wm_normal_cos_f64(y), r);
+    int swap = (b & 0x4000000000000000ull) != 0;
+    *first = swap ? s : c;
+    *second = swap ? c : s;
+}
+
+/** Elements 4 block … 4 block + 3, standard normal; the pairs (0, 1) and (2, 3) are each made of their two words. */
+WM_BOTH wmF32x4 wmNormalF32x4(wmRandomKey key, unsigned long long block) {
+    wmWords w = wmRandomBlock(key, block);
+    wmF32x4 z;
+    wm_normal_f32(w.w[0], w.w[1], &z.v[0], &z.v[1]);
+    wm_normal_f32(w.w[2], w.w[3], &z.v[2], &z.v[3]);
+    return z;
+}
+
+/** Elements 2 block and 2 block + 1, standard normal. */
+WM_BOTH wmF64x2 wmNormalF64x2(wmRandomKey key, unsigned long long block) {
+    wmWords w = wmRandomBlock(key, block);
+    wmF64x2 z;
+    wm_normal_f64(w.w[0] | (wm_u64)w.w[1] << 32, w.w[2] | (wm_u64)w.w[3] << 32, &z.v[0], &z.v[1]);
+    return z;
+}
+
+/** Element i of the key's sequence, standard normal: |z| <= 6.77, never 0, infinite or NaN. */
+WM_BOTH float wmNormalF32(wmRandomKey key, unsigned long long i) {
+    return wmNormalF32x4(key, i >> 2).v[i & 3];
+}
+
+/** 64-bit element i of the key's sequence, standard normal: |z| <= 8.58, never 0, infinite or NaN. */
+WM_BOTH double wmNormalF64(wmRandomKey key, unsigned long long i) {
+    return wmNormalF64x2(key, i >> 1).v[i & 1];
+}
+
+#endif
