@@ -11,7 +11,6 @@
 
 #include <warpmath/plan.h>
 #include <warpmath/random_key.h>
-#include <warpmath/device/philox.h>
 
 #ifdef __cplusplus
 extern "C" {
