@@ -11,6 +11,7 @@
 
 #include <warpmath/plan.h>
 #include <warpmath/random_key.h>
+#include <warpmath/device/philox.h>
 
 #ifdef __cplusplus
 extern "C" {
