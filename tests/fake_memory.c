@@ -36,9 +36,10 @@ void wm_fault(const char *format, ...) {
     char line[2560];
     va_list list;
     va_start(list, format);
-    vsnprintf(line, sizeof line - 1, format, list);
+    int length = vsnprintf(line, sizeof line - 1, format, list);
     va_end(list);
-    strcat(line, "\n");
+    if (length > (int)sizeof line - 2) length = (int)sizeof line - 2;
+    memcpy(line + length, "\n", 2);
     pthread_mutex_lock(&fault_lock);
     size_t used = strlen(fault_text);
     if (!strstr(fault_text, line)) {
@@ -72,7 +73,7 @@ static void *reserve(size_t bytes) {
 
 static int open_range(void) {
     if (range) return 1;
-    areas = calloc(MAX_AREAS, sizeof *areas);
+    areas = calloc(MAX_AREAS, sizeof(wm_area *)); // NOLINT(bugprone-sizeof-expression)
     unsigned char *all = areas ? reserve(range_bytes) : NULL;
     if (!all) free(areas), areas = NULL;
     __atomic_store_n(&range, all, __ATOMIC_RELEASE);

@@ -126,6 +126,7 @@ int wm_fake_drain_all(wm_fake *fake) {
 int wm_fake_enqueue(wm_fake *fake, wm_fake_stream *stream, const wm_op *op) {
     int error;
     if (stream->pretended) return 0;
+    if (stream->capture && op->kind == WM_OP_EVENT) return 0; /* in a graph it is an edge, no operation */
     if (stream->capture) return wm_ops_add(&stream->capture->ops, op);
     error = wm_ops_add(&stream->queue, op);
     return !error && fake->eager ? wm_fake_drain(fake, stream) : error;
@@ -167,8 +168,11 @@ wm_fake_graph *wm_fake_graph_new(wm_fake *fake) {
 
 int wm_fake_graph_keep(wm_fake_graph *graph, void *object, void (*release)(void *), int *users) {
     wm_kept *kept = calloc(1, sizeof *kept);
-    if (!users) users = calloc(1, sizeof *users);
-    if (!kept || !users) return free(kept), WM_FAKE_OUT_OF_MEMORY;
+    if (kept && !users) users = calloc(1, sizeof *users);
+    if (!kept || !users) {
+        free(kept);
+        return WM_FAKE_OUT_OF_MEMORY;
+    }
     ++*users;
     kept->object = object;
     kept->release = release;

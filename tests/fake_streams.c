@@ -262,7 +262,7 @@ void wm_fake_add_streams(wm_fake *fake) {
 
 void wm_fake_end_streams(wm_fake *fake) {
     fake->sticky = 0;
-    while (fake->streams != &fake->default_stream) end_stream(fake, fake->streams);
+    while (fake->streams && fake->streams != &fake->default_stream) end_stream(fake, fake->streams);
     wm_fake_drain(fake, &fake->default_stream);
     wm_ops_clear(&fake->default_stream.queue);
     while (fake->graphs) wm_fake_graph_end(fake, fake->graphs);

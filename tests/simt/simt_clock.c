@@ -38,7 +38,7 @@ void wm_simt_clock_acquire(wm_simt_thread *thread, uint32_t **clocks) {
     wm_simt_group *group = &wm_simt_group_now;
     size_t bytes = (size_t)group->threads * sizeof(uint32_t);
     if (!*clocks) return;
-    if (!thread->seen) thread->seen = malloc(WM_SIMT_MAX_CLUSTER * WM_SIMT_MAX_BLOCK * sizeof(uint32_t));
+    if (!thread->seen) thread->seen = calloc(WM_SIMT_MAX_CLUSTER * WM_SIMT_MAX_BLOCK, sizeof(uint32_t));
     if (!thread->seen) abort();
     if (thread->seen_floor != group->floor) memset(thread->seen, 0, bytes);
     thread->seen_floor = group->floor;

@@ -196,7 +196,7 @@ static wm_toy_floats floats_on_device(const uint32_t *x, long long n) {
  */
 static void conversions(void **state) {
     static const uint32_t low[] = {0, 1, 0x0fff, 0x1000, 0x1001, 0x1fff};
-    long long n = 6ll << 19;
+    long long n = 6LL << 19;
     uint32_t *x = malloc((size_t)n * sizeof *x);
     (void)state;
     for (long long i = 0; i < n; i++) x[i] = (uint32_t)(i / 6) << 13 | low[i % 6];

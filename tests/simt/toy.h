@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that the emulation's own tests run, and their parameters: toy.cu is right, planted.cu is wrong on purpose. */
+/* Kernels that the emulation's own tests run, and their parameters: toy.cu is right, planted.cu is wrong on purpose.
+ * No system header: NVRTC compiles toy.cu, too. */
 #ifndef WM_TESTS_SIMT_TOY_H
 #define WM_TESTS_SIMT_TOY_H
-
-#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,8 +17,8 @@ typedef struct wm_toy_sum {
 } wm_toy_sum;
 
 typedef struct wm_toy_transpose {
-    const uint16_t *in; /* rows × columns */
-    uint16_t *out;
+    const unsigned short *in; /* rows × columns */
+    unsigned short *out;
     long long rows, columns;
 } wm_toy_transpose;
 
@@ -31,10 +30,10 @@ typedef struct wm_toy_ints {
 
 /* Conversions of every 16-bit and 8-bit pattern, and of a range of f32 patterns. */
 typedef struct wm_toy_floats {
-    const uint32_t *f32_bits;
-    uint32_t *f16_to_f32, *bf16_to_f32, *e4m3_to_f32, *e5m2_to_f32; /* 65536, 65536, 256, 256 */
-    uint16_t *to_f16, *to_bf16;                                     /* n each */
-    uint8_t *to_e4m3, *to_e5m2;
+    const unsigned *f32_bits;
+    unsigned *f16_to_f32, *bf16_to_f32, *e4m3_to_f32, *e5m2_to_f32; /* 65536, 65536, 256, 256 */
+    unsigned short *to_f16, *to_bf16;                               /* n each */
+    unsigned char *to_e4m3, *to_e5m2;
     long long n;
 } wm_toy_floats;
 
