@@ -10,6 +10,10 @@
 #include "problem.h"
 #include "status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef enum wm_field_kind {
     WM_FIELD_I64, /* int64_t, `count` of them */
     WM_FIELD_I32, /* int32_t: a number or a flag */
@@ -84,5 +88,9 @@ wmType wm_fft_side_type(const wmFftDesc *desc, int output);
 
 /** 1 if the type is complex. */
 int wm_type_is_complex(wmType type);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the elements of a product's operands are, once op, order and leading dimension are folded into two strides; and
+ * the facts of types that every matmul solver asks for. Header-only, C and C++. Descs are resolved: no zero defaults.
+ */
+#ifndef WM_LIB_MATMUL_VIEW_H
+#define WM_LIB_MATMUL_VIEW_H
+
+#include "fields.h"
+
+#include <warpmath/matmul.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Element (i, j) of op(X) of product t is at base + t · batch + i · row + j · col, conjugated if conjugate is 1. */
+typedef struct wm_view {
+    int64_t row, col, batch;
+    int conjugate;
+} wm_view;
+
+static inline int wm_type_is_fp8(wmType type) {
+    return type == WM_F8E4M3 || type == WM_F8E5M2;
+}
+
+static inline wm_view wm_view_of(const wmMatrixDesc *x) {
+    int by_rows = (x->order == WM_ROW_MAJOR) == (x->op == WM_OP_NONE);
+    wm_view view = {by_rows ? x->ld : 1, by_rows ? 1 : x->ld, x->batch_stride, 0};
+    view.conjugate = x->op == WM_OP_CONJ_TRANSPOSE && wm_type_is_complex(x->type);
+    return view;
+}
+
+/** Matrix t of the batch of operand `x`, whose args pointer is `arg`; host side, so for pointer arrays on the CPU
+ * place. */
+static inline const void *wm_matrix_at(const wmMatmulDesc *desc, const wmMatrixDesc *x, const void *arg, int64_t t) {
+    if (desc->batch_mode == WM_BATCH_POINTERS) return ((const void *const *)arg)[t];
+    return (const char *)arg + t * x->batch_stride * (int64_t)wmTypeSize(x->type);
+}
+
+/** The type that alpha and beta are converted to. */
+static inline wmType wm_matmul_scale_type(const wmMatmulDesc *desc) {
+    switch (desc->a.type) {
+    case WM_F64:
+    case WM_C64:
+    case WM_C128:
+        return desc->a.type;
+    case WM_I8:
+        return WM_I32;
+    default:
+        return WM_F32;
+    }
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
