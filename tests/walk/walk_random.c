@@ -46,9 +46,9 @@ static int expected(const wmRandomDesc *d, const wmRandomArgs *args, uint64_t i,
     if (d->type == WM_U32) *(unsigned int *)out = wmBitsU32(args->key, i);
     if (d->type == WM_U64) *(unsigned long long *)out = wmBitsU64(args->key, i);
     if (d->distribution == WM_RANDOM_UNIFORM && d->type == WM_F32)
-        *(float *)out = wmUniformIn32(wmUniformF32(args->key, i), (float)args->low, (float)args->high);
+        *(float *)out = wmUniformInF32(args->key, i, wmRangeMakeF32((float)args->low, (float)args->high));
     if (d->distribution == WM_RANDOM_UNIFORM && d->type == WM_F64)
-        *(double *)out = wmUniformIn64(wmUniformF64(args->key, i), args->low, args->high);
+        *(double *)out = wmUniformInF64(args->key, i, wmRangeMakeF64(args->low, args->high));
     if (d->distribution == WM_RANDOM_NORMAL && d->type == WM_F32)
         *(float *)out = fmaf(wmNormalF32(args->key, i), (float)args->std, (float)args->mean);
     if (d->distribution == WM_RANDOM_NORMAL && d->type == WM_F64)

@@ -131,7 +131,12 @@ WM_BOTH float wm_exact_sqrt32(float x) {
 }
 WM_BOTH double wm_exact_sqrt64(double x) {
 #ifdef __CUDA_ARCH__
-    return __dsqrt_rn(x);
+    double y;
+    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+    double e = __fma_rn(x, -__dmul_rn(y, y), 1.0);
+    y = __fma_rn(__fma_rn(e, 0.375, 0.5), __dmul_rn(y, e), y);
+    double s = __dmul_rn(x, y), h = __dmul_rn(y, 0.5);
+    return __fma_rn(__fma_rn(-s, s, x), h, s);
 #else
     return __builtin_sqrt(x);
 #endif

@@ -58,7 +58,7 @@ WM_BOTH double wm_random_shifted64(wm_u64 k, double shift) {
 #ifdef __CUDA_ARCH__
     return wm_exact_fma64(wm_exact_f64(k), 4.49423283715579e+307, shift + 1.1102230246251565e-16);
 #else
-    return wm_exact_f64(0x3ff0000000000000ull | k) - (1.0 - shift - 1.1102230246251565e-16);
+    return (wm_exact_f64(0x3ff0000000000000ull | k) - (1.0 - shift)) + 1.1102230246251565e-16;
 #endif
 }
 
@@ -103,29 +103,47 @@ WM_BOTH double wmUniformF64(wmRandomKey key, unsigned long long i) {
     return wm_uniform_f64((wm_u32)z, (wm_u32)(z >> 32));
 }
 
+/** The range of a uniform on [low, high), made by wmRangeMakeF32, wmRangeMakeF64. */
+typedef struct wmRangeF32 {
+    float low, width;
+} wmRangeF32;
+typedef struct wmRangeF64 {
+    double low, width;
+} wmRangeF64;
+
 /**
- * The step s of a uniform on [low, high), low < high finite: element = fma(k, s, low) with k of 24 (53) random bits. It
- * is (p - low) / (2^24 - 1), p being the largest value below `high`, made smaller where rounding would carry the
- * largest k past p: so `high` is never reached, and [0, 1) has exactly 2^-24. low >= high gives 0.
+ * The range [low, high): an element is fma(u, width, low) with u uniform on [0, 1). The width is (p - low) / u', p the
+ * largest value below `high` and u' the largest u, made smaller where rounding would still carry u' past p: so `high`
+ * is never reached, `low` is, and [0, 1) has width 1. low >= high gives the constant `low`.
  */
-WM_BOTH float wmUniformStepF32(float low, float high) {
-    if (!(low < high)) return 0.0f;
+WM_BOTH wmRangeF32 wmRangeMakeF32(float low, float high) {
+    wmRangeF32 range = {low, 0.0f};
+    if (!(low < high)) return range;
     wm_u32 bits = wm_exact_bits32(high == 0.0f ? -0.0f : high);
-    float top = wm_exact_f32((bits >> 31) != 0 ? bits + 1 : bits - 1);
-    float step = (float)(((double)top - (double)low) / 16777215.0);
-    while (step > 0.0f && !(wm_exact_fma32(16777215.0f, step, low) < high))
-        step = wm_exact_f32(wm_exact_bits32(step) - 1);
-    return step;
+    float top = wm_exact_f32((bits >> 31) != 0 ? bits + 1 : bits - 1), most = 1.0f - 5.9604645e-08f;
+    range.width = (float)(((double)top - (double)low) / (double)most);
+    while (range.width > 0.0f && !(wm_exact_fma32(most, range.width, low) < high))
+        range.width = wm_exact_f32(wm_exact_bits32(range.width) - 1);
+    return range;
 }
-WM_BOTH double wmUniformStepF64(double low, double high) {
-    if (!(low < high)) return 0.0;
+WM_BOTH wmRangeF64 wmRangeMakeF64(double low, double high) {
+    wmRangeF64 range = {low, 0.0};
+    if (!(low < high)) return range;
     wm_u64 bits = wm_exact_bits64(high == 0.0 ? -0.0 : high);
-    double top = wm_exact_f64((bits >> 63) != 0 ? bits + 1 : bits - 1);
-    double half = wm_exact_add64(wm_exact_mul64(top, 0.5), -wm_exact_mul64(low, 0.5)); /* the whole could overflow */
-    double step = half / 9007199254740991.0 * 2.0;
-    while (step > 0.0 && !(wm_exact_fma64(9007199254740991.0, step, low) < high))
-        step = wm_exact_f64(wm_exact_bits64(step) - 1);
-    return step;
+    double top = wm_exact_f64((bits >> 63) != 0 ? bits + 1 : bits - 1), most = 1.0 - 1.1102230246251565e-16;
+    double half = wm_exact_add64(wm_exact_mul64(top, 0.5), -wm_exact_mul64(low, 0.5)); /* the whole might overflow */
+    range.width = wm_exact_mul64(half / most, 2.0);
+    while (range.width > 0.0 && !(wm_exact_fma64(most, range.width, low) < high))
+        range.width = wm_exact_f64(wm_exact_bits64(range.width) - 1);
+    return range;
+}
+
+/** Element i of the key's sequence, uniform on the range: low <= x < high. */
+WM_BOTH float wmUniformInF32(wmRandomKey key, unsigned long long i, wmRangeF32 range) {
+    return wm_exact_fma32(wmUniformF32(key, i), range.width, range.low);
+}
+WM_BOTH double wmUniformInF64(wmRandomKey key, unsigned long long i, wmRangeF64 range) {
+    return wm_exact_fma64(wmUniformF64(key, i), range.width, range.low);
 }
 
 /* ---- Normal: Box and Muller's pairs, r cos and r sin, in correctly rounded operations only ---- */
@@ -155,38 +173,26 @@ WM_BOTH float wm_normal_square_f32(wm_u32 a) {
     return wm_exact_fma32((float)q, -1.6525917e-07f, wm_exact_mul32(p, f));
 }
 
-/** sin(pi/2 · x), cos(pi/2 · x) for |x| <= 1/2, to 2 · 2^-24 of themselves. */
-WM_BOTH float wm_normal_sin_f32(float x, float y) {
-    float s = -0.004617229f;
-    s = wm_exact_fma32(s, y, 0.07968882f);
-    s = wm_exact_fma32(s, y, -0.64596486f);
-    s = wm_exact_fma32(s, y, 1.5707964f);
-    return wm_exact_mul32(s, x);
-}
-WM_BOTH float wm_normal_cos_f32(float y) {
-    float c = -0.020398438f;
-    c = wm_exact_fma32(c, y, 0.25359452f);
-    c = wm_exact_fma32(c, y, -1.2336965f);
-    return wm_exact_fma32(c, y, 0.99999994f);
-}
-
 /**
- * Two normals of two words. Radius sqrt(-2 ln u) of the first; direction of the second: bits 0 to 23 an angle within an
- * eighth of a turn each side of the axis, bit 30 the axis (sine and cosine change places), bit 31 the sign.
- * About 36 instructions.
+ * Two normals of two words: r cos(pi x) and r sin(pi x), r = sqrt(-2 ln u) of the first word with bit 31 of the second
+ * as sign, x in (-1/2, 1/2) of its bits 0 to 23. Both series are in t = 1/4 - x², a factor of the cosine: so both
+ * values keep their relative accuracy where they vanish. About 37 instructions.
  */
 WM_BOTH void wm_normal_f32(wm_u32 a, wm_u32 b, float *first, float *second) {
     float r = wm_exact_sqrt32(wm_normal_square_f32(a));
     r = wm_exact_f32(wm_exact_bits32(r) ^ (b & 0x80000000u));
-    float x = wm_random_centred32(b & 0xffffffu), y = wm_exact_mul32(x, x);
-    float s = wm_exact_mul32(wm_normal_sin_f32(x, y), r), c = wm_exact_mul32(wm_normal_cos_f32(y), r);
-#ifdef __CUDA_ARCH__
-    int swap = !(fabsf(__uint_as_float(b)) < 2.0f); /* bit 30 in one instruction; true for the NaN patterns too */
-#else
-    int swap = (b & 0x40000000u) != 0;
-#endif
-    *first = swap ? s : c;
-    *second = swap ? c : s;
+    float x = wm_random_centred32(b & 0xffffffu), t = wm_exact_fma32(-x, x, 0.25f);
+    float c = 0.023497833f, s = 0.07749015f;
+    c = wm_exact_fma32(c, t, 0.20475815f);
+    c = wm_exact_fma32(c, t, 1.1155022f);
+    c = wm_exact_fma32(c, t, 3.141589f);
+    c = wm_exact_fma32(c, t, 3.1415927f);
+    s = wm_exact_fma32(s, t, 0.52072436f);
+    s = wm_exact_fma32(s, t, 2.1304634f);
+    s = wm_exact_fma32(s, t, 3.9999986f);
+    s = wm_exact_fma32(s, t, 2.0f);
+    *first = wm_exact_mul32(wm_exact_mul32(r, t), c);
+    *second = wm_exact_mul32(wm_exact_mul32(r, x), s);
 }
 
 /** -2 ln u for u = (k + 1/2) / 2^52, k = the low 52 bits of a. */
