@@ -2,8 +2,6 @@
 /* From a typed call to the engine: what the three operations' executions have in common. */
 #include "args.h"
 
-#include <string.h>
-
 wmStatus wmPlanCreate(wmPlan **plan, wmContext *context, const char *problem, const wmPlanOptions *options) {
     wm_problem parsed;
     if (!plan) return wm_fail(WM_ERR_ARGUMENT, "plan is NULL");
@@ -72,40 +70,33 @@ int64_t wm_pointer_align(const void *pointer) {
 
 /* ---- Init functions for languages without the inline Default ones ---- */
 
-static void init(void *to, size_t size, const void *from, size_t known) {
-    if (!to || size < sizeof size) return;
-    memset(to, 0, size);
-    memcpy(to, from, size < known ? size : known);
-    memcpy(to, &size, sizeof size);
-}
-
 void wmMatmulDescInit(wmMatmulDesc *desc, size_t size, wmType type, int64_t m, int64_t n, int64_t k) {
     wmMatmulDesc made = wmMatmulDescDefault(type, m, n, k);
-    init(desc, size, &made, sizeof made);
+    wm_give_sized(desc, size, &made, sizeof made);
 }
 
 void wmMatmulArgsInit(wmMatmulArgs *args, size_t size) {
     wmMatmulArgs made = wmMatmulArgsDefault(NULL, NULL, NULL);
-    init(args, size, &made, sizeof made);
+    wm_give_sized(args, size, &made, sizeof made);
 }
 
 void wmFftDescInit(wmFftDesc *desc, size_t size, wmFftKind kind, wmType type, int rank, const int64_t n[],
                    int64_t batch) {
     wmFftDesc made = wmFftDescPacked(kind, type, rank, n, batch);
-    init(desc, size, &made, sizeof made);
+    wm_give_sized(desc, size, &made, sizeof made);
 }
 
 void wmFftArgsInit(wmFftArgs *args, size_t size) {
     wmFftArgs made = wmFftArgsDefault(NULL, NULL);
-    init(args, size, &made, sizeof made);
+    wm_give_sized(args, size, &made, sizeof made);
 }
 
 void wmRandomDescInit(wmRandomDesc *desc, size_t size, wmDistribution distribution, wmType type) {
     wmRandomDesc made = wmRandomDescDefault(distribution, type);
-    init(desc, size, &made, sizeof made);
+    wm_give_sized(desc, size, &made, sizeof made);
 }
 
 void wmRandomArgsInit(wmRandomArgs *args, size_t size) {
     wmRandomArgs made = wmRandomArgsDefault(NULL, 0, wmRandomKeyMake(0));
-    init(args, size, &made, sizeof made);
+    wm_give_sized(args, size, &made, sizeof made);
 }

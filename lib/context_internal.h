@@ -3,12 +3,56 @@
 #ifndef WM_LIB_CONTEXT_INTERNAL_H
 #define WM_LIB_CONTEXT_INTERNAL_H
 
+#include "arena.h"
+#include "cache.h"
 #include "clock.h"
 #include "solver.h"
+#include "wisdom.h"
+#include <stdatomic.h>
+#include <sys/types.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/** A block that wmAlloc gave from a caller's allocator, whose free wants the size back. */
+typedef struct wm_given {
+    void *pointer;
+    size_t bytes;
+} wm_given;
+
+struct wmContext {
+    atomic_int references;
+    atomic_int poison; /* the sticky CUDA error that ended the device for this process */
+    pid_t process;     /* the one that made it: a forked child may not use it */
+    wmPlace place;
+    const wm_gpu *gpu; /* NULL on the CPU place */
+    wm_device device;
+    wmAllocator allocator; /* alloc NULL: the default one */
+    wmLogFunction log;
+    void *log_user;
+    wmLogLevel log_level;
+    int threads;
+    int checks;     /* WARPMATH_CHECK */
+    int frozen;     /* WARPMATH_FROZEN */
+    int unverified; /* solvers without a row in perf/verified.csv may offer */
+    char fftw[256]; /* soname; "" allows none */
+    const wm_solver *const *solvers;
+    int solver_count;
+    wm_clock clock;
+
+    wm_arena arena;
+    wm_plan_cache cache;
+    wm_wisdom wisdom;
+
+    pthread_mutex_t lock; /* of what follows */
+    wm_given *given;
+    size_t given_count, given_capacity;
+    wm_block *late; /* device memory that could not be freed yet, a stream capturing */
+    int fftw_done[2];
+    void *fftw_handle[2];
+    char fftw_why[2][320];
+};
 
 /**
  * A context over the caller's own device table (NULL: the CPU place), solvers and clock; all three must outlive it.
@@ -17,6 +61,18 @@ extern "C" {
  */
 wmStatus wm_context_create_with(wmContext **context, const wmContextOptions *options, const wm_gpu *gpu,
                                 const wm_solver *const *solvers, int count, wm_clock clock);
+
+/** Memory through the allocator, ordered with `stream`; wm_context_alloc is this without a stream. */
+wmStatus wm_context_obtain(wmContext *context, void **out, size_t bytes, wmStream stream);
+
+/** Frees it in the order of a live stream. */
+void wm_context_release_on(wmContext *context, void *pointer, size_t bytes, wmStream stream);
+
+/** Threads that this process may use. */
+int wm_host_threads(void);
+
+/** Fills the facts of the CPU place. */
+void wm_host_facts(wm_device *out, int threads);
 
 #ifdef __cplusplus
 }

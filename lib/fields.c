@@ -210,3 +210,10 @@ wmStatus wm_copy_sized(void *to, size_t known, size_t least, const void *from, c
     memcpy(to, &known, sizeof known);
     return WM_OK;
 }
+
+void wm_give_sized(void *to, size_t size, const void *from, size_t known) {
+    if (!to || size < sizeof size) return;
+    memset(to, 0, size);
+    memcpy(to, from, size < known ? size : known);
+    memcpy(to, &size, sizeof size);
+}

@@ -63,6 +63,9 @@ wmFftDesc wm_fft_packed(wmFftKind kind, wmType type, int rank, const int64_t n[]
 /** Copies a caller's struct of any size that we know; later fields of a shorter one become zero. */
 wmStatus wm_copy_sized(void *to, size_t known, size_t least, const void *from, const char *what);
 
+/** The other way: fills a caller's struct, of which it knows `size` bytes; what we do not know becomes zero. */
+void wm_give_sized(void *to, size_t size, const void *from, size_t known);
+
 /** The stored shape of op(A), op(B), C or D: rows × columns as laid out in memory before op. */
 typedef struct wm_shape {
     int64_t rows, cols;

@@ -25,6 +25,9 @@ wmContext *wm_plan_context(const wmPlan *plan);
  */
 wmStatus wm_plan_execute(const wmPlan *plan, const wm_args *checked, wmStream stream);
 
+/** Destroys the plans whose last reference was a graph's: CUDA may not be called where a graph lets go of one. */
+void wm_plan_reap(void);
+
 /**
  * The plan of a one-shot call, from the context's bounded cache or made with default options; wmPlanDestroy gives it
  * back. WM_ERR_STATE where it must be made and `stream` is capturing.

@@ -6,9 +6,11 @@
 
 #define SOLVER(symbol) extern const wm_solver symbol;
 #ifdef WM_HAVE_CUDA
-#define SOLVER_GPU(symbol) SOLVER(symbol)
+#define SOLVER_KERNEL(symbol) SOLVER(symbol)
+#define SOLVER_VENDOR(symbol) SOLVER(symbol)
 #else
-#define SOLVER_GPU(symbol)
+#define SOLVER_KERNEL(symbol)
+#define SOLVER_VENDOR(symbol)
 #endif
 #include "solvers.def"
 #undef SOLVER

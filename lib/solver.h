@@ -4,10 +4,13 @@
  * look alike. A new one = one file that defines `const wm_solver wm_NAME` + one line in lib/solvers.def; being listed
  * is being tested (tests/test_solvers.c) and timed (warpmath bench).
  *
- *   offer  lists legal variants; cheap, launches nothing, allocates nothing that stays. None: says why through
- * wm_refuse. make   all that can fail: loads, allocates, builds tables and vendor handles. *state may stay NULL. run
- * only enqueues (CPU place: computes): no allocation, no synchronisation, capturable if the offer says so. drop   frees
- * a state, half-made ones and NULL included; enqueued work may still run (free through the context).
+ * - offer lists legal variants; cheap, launches nothing, allocates nothing that stays. None: says why through
+ * wm_refuse.
+ * - make does all that can fail: loads, allocates, builds tables and vendor handles. *state may stay NULL.
+ * - run only enqueues (CPU place: computes): no allocation, no synchronisation, capturable if the offer says so.
+ * - drop frees a state, half-made ones and NULL included; enqueued work may still run (free through the context).
+ *
+ * make and drop may be NULL: then there is no state.
  */
 #ifndef WM_LIB_SOLVER_H
 #define WM_LIB_SOLVER_H

@@ -32,7 +32,10 @@ WM_API WM_CHECKED wmStatus wmWisdomLoad(wmContext *context, const char *path, wm
  */
 WM_API WM_CHECKED wmStatus wmWisdomSave(wmContext *context, const char *path, wmWisdomCount *count);
 
-/** Forgets, in memory, the entries whose problem string matches `pattern` (* and ?; NULL: all). */
+/**
+ * Forgets the entries whose problem string matches `pattern` (* and ?; NULL: all): now in memory, and in the file at the
+ * next wmWisdomSave.
+ */
 WM_API WM_CHECKED wmStatus wmWisdomForget(wmContext *context, const char *pattern, wmWisdomCount *count);
 
 /** The context's entries as text (the file's format) or JSON. Buffer rules as in wmContextInfo. */

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Measuring from end to end: what it runs on, its budget, and who wins. */
+#include "context_internal.h"
+#include "gpu_guard.h"
+#include "planner.h"
+#include "session.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BAND = 4096, MOST_COPIES = 128, MOST_DEVICES = 64 };
+
+const char *wm_verdict_name(wm_verdict verdict) {
+    static const char *const names[] = {"untried", "good", "slow", "wrong", "failed"};
+    return (unsigned)verdict <= WM_FAILED ? names[verdict] : "?";
+}
+
+void wm_knobs_print(const wm_solver *solver, const wm_offer *offer, char *out, size_t room) {
+    out[0] = '\0';
+    for (int i = 0; i < WM_MAX_KNOBS && solver->knobs[i]; i++) {
+        wm_append(out, room, "%s%s=%d", i ? "," : "", solver->knobs[i], offer->knob[i]);
+    }
+}
+
+/* ---- A session's resources ---- */
+
+static size_t bytes_allowed(const wmContext *context, int64_t option) {
+    if (option > 0) return (size_t)option;
+    return (size_t)(context->device.memory_bytes > 0 ? context->device.memory_bytes / 4 : (int64_t)1 << 30);
+}
+
+/* Copies that together are twice the last-level cache, as far as the budget in bytes goes; 0: not even one fits. */
+static int copies_for(const wmContext *context, size_t bytes, size_t allowed) {
+    if (bytes == 0 || allowed / 2 < bytes) return 0;
+    size_t wanted = 1 + 2 * (size_t)context->device.l2_bytes / bytes;
+    size_t most = allowed / bytes - 1;
+    if (wanted > MOST_COPIES) wanted = MOST_COPIES;
+    return (int)(wanted < most ? wanted : most);
+}
+
+static wmStatus open_device(wm_session *s) {
+    const wm_gpu *gpu = s->context->gpu;
+    if (!gpu) return WM_OK;
+    WM_TRY(wm_gpu_check(gpu, gpu->stream_create(gpu->self, &s->stream), "cudaStreamCreate"));
+    WM_TRY(wm_gpu_check(gpu, gpu->event_create(gpu->self, &s->from), "cudaEventCreate"));
+    return wm_gpu_check(gpu, gpu->event_create(gpu->self, &s->to), "cudaEventCreate");
+}
+
+static void close_device(wm_session *s) {
+    const wm_gpu *gpu = s->context->gpu;
+    if (!gpu) return;
+    if (s->stream) (void)gpu->stream_wait(gpu->self, s->stream);
+    for (int i = 0; i < s->count; i++) {
+        if (s->contender[i].replay) (void)gpu->graph_destroy(gpu->self, NULL, s->contender[i].replay);
+    }
+    if (s->from) (void)gpu->event_destroy(gpu->self, s->from);
+    if (s->to) (void)gpu->event_destroy(gpu->self, s->to);
+    if (s->stream) (void)gpu->stream_destroy(gpu->self, s->stream);
+}
+
+static void session_close(wm_session *s) {
+    wm_error error;
+    wm_error_save(&error);
+    close_device(s);
+    for (int i = 0; i < s->count; i++) {
+        const wm_contender *c = &s->contender[i];
+        if (c->made && c->candidate->solver->drop) c->candidate->solver->drop(s->context, c->state);
+    }
+    wm_truth_free(&s->truth);
+    wm_image_free(&s->image);
+    wm_context_free(s->context, s->workspace, s->workspace_bytes);
+    free(s->contender);
+    wm_error_restore(&error);
+}
+
+static wmStatus open_workspace(wm_session *s) {
+    size_t most = 0;
+    for (int i = 0; i < s->count; i++) {
+        size_t bytes = s->contender[i].candidate->offer.workspace;
+        if (bytes > most) most = bytes;
+    }
+    if (!most) return WM_OK;
+    void *block = NULL;
+    s->workspace_bytes = most + 2 * (size_t)BAND;
+    WM_TRY(wm_context_alloc(s->context, &block, s->workspace_bytes));
+    s->workspace = (unsigned char *)block;
+    return WM_OK;
+}
+
+static wmStatus session_open(wm_session *s, wm_candidate *candidates, int count, int64_t budget_bytes) {
+    size_t bytes = wm_image_bytes(s->problem), allowed = bytes_allowed(s->context, budget_bytes);
+    int copies = copies_for(s->context, bytes, allowed);
+    if (copies == 0) {
+        return wm_fail(WM_ERR_MEMORY, "operands of %zu bytes, twice, are more than the %zu that measuring may use",
+                       bytes, allowed);
+    }
+    s->contender = (wm_contender *)calloc((size_t)count, sizeof *s->contender);
+    if (!s->contender) return wm_fail(WM_ERR_MEMORY, "out of host memory");
+    s->count = count;
+    for (int i = 0; i < count; i++) s->contender[i].candidate = &candidates[i];
+    WM_TRY(open_device(s));
+    WM_TRY(open_workspace(s));
+    return wm_image_make(&s->image, s->context, s->problem, s->stream, copies, 20250411);
+}
+
+static wmStatus session_run(wm_session *s, wm_candidate *candidates, int count, int64_t budget_bytes) {
+    s->start = s->clock.now(s->clock.self);
+    s->random = 0x2545f4914f6cdd1du;
+    wmStatus status = session_open(s, candidates, count, budget_bytes);
+    if (status == WM_OK) status = wm_session_admit(s);
+    if (status == WM_OK) status = wm_session_time(s);
+    session_close(s);
+    return status;
+}
+
+/* ---- The winner ---- */
+
+/* Standard error of a median of n samples with that spread. */
+static double uncertainty(const wm_candidate *c) {
+    return c->samples > 1 ? 1.2533 * c->spread / sqrt(c->samples) : 0.05;
+}
+
+static int fastest(const wm_found *found, int least_samples, int vendor_only) {
+    int best = -1;
+    for (int i = 0; i < found->count; i++) {
+        const wm_candidate *c = &found->candidate[i];
+        if (c->verdict != WM_GOOD || c->samples < least_samples || !(c->seconds > 0)) continue;
+        if (vendor_only && c->solver->origin != WM_VENDOR) continue;
+        if (best < 0 || c->seconds < found->candidate[best].seconds) best = i;
+    }
+    return best;
+}
+
+int wm_pick_winner(const wm_found *found) {
+    int samples = fastest(found, 1, 0) >= 0;
+    int best = fastest(found, samples, 0), vendor = fastest(found, samples, 1);
+    if (best < 0 || vendor < 0 || best == vendor) return best;
+    /* What the vendor ships has been run more often than ours ever will be: a tie is its. */
+    const wm_candidate *b = &found->candidate[best], *v = &found->candidate[vendor];
+    double noise = 2.0 * (uncertainty(b) + uncertainty(v));
+    double margin = noise > 0.02 ? noise : 0.02;
+    return b->seconds < v->seconds * (1.0 - margin) ? best : vendor;
+}
+
+static void note_outcome(wm_found *found, double budget) {
+    int untried = 0, bad = 0;
+    for (int i = 0; i < found->count; i++) {
+        wm_verdict verdict = found->candidate[i].verdict;
+        untried += verdict == WM_UNTRIED;
+        bad += verdict == WM_WRONG || verdict == WM_FAILED;
+    }
+    if (untried) {
+        wm_append(found->note, sizeof found->note, "the budget of %.0f ms ended with %d of %d candidates untried",
+                  1e3 * budget, untried, found->count);
+    }
+    if (bad) {
+        wm_append(found->note, sizeof found->note, "%s%d candidate%s wrong or failed", found->note[0] ? "; " : "", bad,
+                  bad == 1 ? "" : "s");
+    }
+}
+
+/* ---- One at a time ---- */
+
+static pthread_mutex_t turns[MOST_DEVICES];
+static pthread_once_t turns_once = PTHREAD_ONCE_INIT;
+
+static void make_turns(void) {
+    for (int i = 0; i < MOST_DEVICES; i++) pthread_mutex_init(&turns[i], NULL);
+}
+
+/* Timings side by side would measure each other. The CPU place is number 0 too: it feeds the GPU. */
+static pthread_mutex_t *turn_of(const wmContext *context) {
+    pthread_once(&turns_once, make_turns);
+    int ordinal = context->gpu ? context->device.ordinal : 0;
+    return &turns[ordinal % MOST_DEVICES];
+}
+
+static wmStatus refuse_capture(const wmContext *context) {
+    const wm_gpu *gpu = context->gpu;
+    int capturing = 0;
+    if (!gpu) return WM_OK;
+    WM_TRY(wm_gpu_check(gpu, gpu->stream_capturing(gpu->self, NULL, &capturing), "cudaStreamIsCapturing"));
+    return capturing ? wm_fail(WM_ERR_STATE, "a stream is capturing: measure before the capture") : WM_OK;
+}
+
+/* Where measuring could not take place at all, the estimate decides, and the note says so. */
+static int is_soft(const wm_session *s, wmStatus status) {
+    return (status == WM_ERR_MEMORY || status == WM_ERR_CUDA) && !wm_session_is_over(s, status);
+}
+
+static wmStatus measure(wm_session *s, const wmPlanOptions *options, wm_found *found) {
+    wmStatus status = session_run(s, found->candidate, found->count, options->budget_bytes);
+    if (is_soft(s, status)) {
+        wm_append(found->note, sizeof found->note, "not measured: %.200s", wmLastError());
+        return WM_OK;
+    }
+    WM_TRY(status);
+    note_outcome(found, s->budget);
+    found->chosen = wm_pick_winner(found);
+    if (found->chosen >= 0) {
+        found->by = WM_BY_MEASURE;
+    } else if (!found->note[0]) {
+        wm_append(found->note, sizeof found->note, "not measured: no candidate is fit to judge the others");
+    }
+    return WM_OK;
+}
+
+wmStatus wm_measure(wmContext *context, const wm_problem *problem, const wmPlanOptions *options, wm_found *found) {
+    WM_TRY(refuse_capture(context));
+    pthread_mutex_t *turn = turn_of(context);
+    wm_session s = {.context = context,
+                    .problem = problem,
+                    .clock = context->clock,
+                    .budget = 1e-3 * (options->budget_ms > 0 ? options->budget_ms : 1000.0),
+                    .rounds = options->effort == WM_EXHAUSTIVE ? WM_MOST_ROUNDS : 11};
+    pthread_mutex_lock(turn);
+    /* Another thread may have measured the same problem while this one waited. */
+    wmStatus status = wm_follow_wisdom(context, problem, options->effort, found) ? WM_OK : measure(&s, options, found);
+    pthread_mutex_unlock(turn);
+    return status;
+}
+
+/* ---- The benchmark ---- */
+
+static int is_listed(const char *list, const char *name) {
+    size_t length = strlen(name);
+    for (const char *at = list; at && *at; at += strcspn(at, ","), at += *at == ',') {
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || !at[length])) return 1;
+    }
+    return list == NULL;
+}
+
+/* Leaves the candidates that are listed, and with `judges` those that judge. */
+static void filter(wm_found *found, const char *list, int judges) {
+    int kept = 0;
+    for (int i = 0; i < found->count; i++) {
+        const wm_solver *solver = found->candidate[i].solver;
+        if (!is_listed(list, solver->name) && !(judges && solver->judge)) continue;
+        found->candidate[kept++] = found->candidate[i];
+    }
+    found->count = kept;
+}
+
+static wmStatus bench(wmContext *context, const wm_problem *problem, const wm_bench_options *o, wm_found *found) {
+    WM_TRY(refuse_capture(context));
+    WM_TRY(wm_search_offers(context, problem, o->workspace_limit, found));
+    filter(found, o->solvers, 1);
+    if (found->count == 0) return wm_nobody_offers(context, problem, found);
+    wm_session s = {.context = context,
+                    .problem = problem,
+                    .clock = context->clock,
+                    .budget = 1e-3 * (o->budget_ms > 0 ? o->budget_ms : 1000.0),
+                    .keep_all = 1,
+                    .rounds = WM_MOST_ROUNDS};
+    pthread_mutex_t *turn = turn_of(context);
+    pthread_mutex_lock(turn);
+    wmStatus status = session_run(&s, found->candidate, found->count, o->budget_bytes);
+    pthread_mutex_unlock(turn);
+    filter(found, o->solvers, 0);
+    return status;
+}
+
+wmStatus wm_bench(wmContext *context, const wm_problem *problem, const wm_bench_options *options, wm_candidate **rows,
+                  int *count) {
+    const wm_bench_options none = {0};
+    wm_found found = {0};
+    wm_guard guard;
+    *rows = NULL;
+    *count = 0;
+    WM_TRY(wm_enter(context, &guard));
+    wmStatus status = wm_problem_empty(problem) ? wm_fail(WM_ERR_ARGUMENT, "the problem is empty: nothing to time")
+                                                : bench(context, problem, options ? options : &none, &found);
+    if (status == WM_OK) {
+        *rows = found.candidate;
+        *count = found.count;
+        found.candidate = NULL;
+    }
+    wm_found_free(&found);
+    return wm_leave(&guard, status);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Asking every solver of the registry: candidates, refusals, and the sentence when nobody offers. */
+#include "context_internal.h"
+#include "fields.h"
+#include "planner.h"
+#include "text.h"
+#include "verified.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_WORKSPACE ((int64_t)1 << 30)
+
+static wmStatus add_refusal(wm_found *found, const wm_solver *solver, const wm_why *why) {
+    if (found->refusals == found->refusal_capacity) {
+        int capacity = found->refusal_capacity ? 2 * found->refusal_capacity : 8;
+        wm_refusal *grown = (wm_refusal *)realloc(found->refusal, (size_t)capacity * sizeof *grown);
+        if (!grown) return wm_fail(WM_ERR_MEMORY, "out of host memory");
+        found->refusal = grown;
+        found->refusal_capacity = capacity;
+    }
+    found->refusal[found->refusals++] = (wm_refusal){solver, *why};
+    return WM_OK;
+}
+
+static wmStatus add_candidate(wm_found *found, const wm_solver *solver, const wm_offer *offer) {
+    if (found->count == found->capacity) {
+        int capacity = found->capacity ? 2 * found->capacity : 8;
+        wm_candidate *grown = (wm_candidate *)realloc(found->candidate, (size_t)capacity * sizeof *grown);
+        if (!grown) return wm_fail(WM_ERR_MEMORY, "out of host memory");
+        found->candidate = grown;
+        found->capacity = capacity;
+    }
+    found->candidate[found->count++] = (wm_candidate){.solver = solver, .offer = *offer};
+    return WM_OK;
+}
+
+/* "a bias and an activation" */
+static void name_features(wm_op op, uint64_t bits, char *out, size_t room) {
+    out[0] = '\0';
+    for (uint64_t left = bits; left; left &= left - 1) {
+        const char *between = !out[0] ? "" : left & (left - 1) ? ", " : " and ";
+        wm_append(out, room, "%s%s", between, wm_feature_name(op, left & (~left + 1)));
+    }
+}
+
+static int offers_of(wmContext *context, const wm_solver *solver, const wm_problem *problem, wm_offer *out,
+                     wm_why *why) {
+    uint64_t missing = wm_problem_features(problem) & ~solver->features;
+    why->text[0] = '\0';
+    if (missing) {
+        char names[sizeof why->text];
+        name_features(problem->op, missing, names, sizeof names - 16);
+        return wm_refuse(why, "it does not do %.140s", names);
+    }
+    if (!context->unverified && !wm_solver_verified(solver)) {
+        return wm_refuse(why, "not verified on a GPU as it stands (WARPMATH_UNVERIFIED=1 lets it offer)");
+    }
+    memset(out, 0, WM_MAX_OFFERS * sizeof *out);
+    int count = solver->offer(context, problem, out, WM_MAX_OFFERS, why);
+    if (count <= 0 && !why->text[0]) snprintf(why->text, sizeof why->text, "it gives no reason");
+    return count < WM_MAX_OFFERS ? count : WM_MAX_OFFERS;
+}
+
+static wmStatus ask(wmContext *context, const wm_solver *solver, const wm_problem *problem, size_t limit,
+                    wm_found *out) {
+    wm_offer offers[WM_MAX_OFFERS];
+    wm_why why;
+    int count = offers_of(context, solver, problem, offers, &why);
+    int taken = 0;
+    size_t least = SIZE_MAX;
+    for (int i = 0; i < count; i++) {
+        if (offers[i].workspace < least) least = offers[i].workspace;
+        if (offers[i].workspace > limit) continue;
+        WM_TRY(add_candidate(out, solver, &offers[i]));
+        taken++;
+    }
+    if (taken) return WM_OK;
+    if (count > 0) wm_refuse(&why, "it needs %zu bytes of workspace, more than the limit of %zu", least, limit);
+    wm_log(context, WM_LOG_DEBUG, "%s does not offer: %s", solver->name, why.text);
+    return add_refusal(out, solver, &why);
+}
+
+wmStatus wm_search_offers(wmContext *context, const wm_problem *problem, int64_t workspace_limit, wm_found *out) {
+    size_t limit = (size_t)(workspace_limit == 0 ? DEFAULT_WORKSPACE : workspace_limit < 0 ? 0 : workspace_limit);
+    memset(out, 0, sizeof *out);
+    out->chosen = -1;
+    for (int i = 0; i < context->solver_count; i++) {
+        const wm_solver *solver = context->solvers[i];
+        if (solver->op != problem->op || solver->place != context->place) continue;
+        WM_TRY(ask(context, solver, problem, limit, out));
+    }
+    return WM_OK;
+}
+
+void wm_found_free(wm_found *found) {
+    free(found->candidate);
+    free(found->refusal);
+    memset(found, 0, sizeof *found);
+    found->chosen = -1;
+}
+
+/* ---- Nobody offers ---- */
+
+static int bits_of(uint64_t mask) {
+    int bits = 0;
+    for (; mask; mask &= mask - 1) bits++;
+    return bits;
+}
+
+/* The refusal that lacks the fewest features; those that lack none refuse for reasons of their own, told separately. */
+static const wm_solver *nearest(const wm_found *found, uint64_t need) {
+    const wm_solver *best = NULL;
+    for (int i = 0; i < found->refusals; i++) {
+        const wm_solver *solver = found->refusal[i].solver;
+        int bits = bits_of(need & ~solver->features);
+        if (bits && (!best || bits < bits_of(need & ~best->features))) best = solver;
+    }
+    return best;
+}
+
+wmStatus wm_nobody_offers(const wmContext *context, const wm_problem *problem, const wm_found *found) {
+    char sentence[512], names[200], text[WM_PROBLEM_TEXT];
+    uint64_t need = wm_problem_features(problem);
+    const wm_solver *near = nearest(found, need);
+    wm_problem_print(problem, text, sizeof text);
+    snprintf(sentence, sizeof sentence, "no solver on the %s does \"%.160s\"",
+             context->place == WM_PLACE_GPU ? "GPU" : "CPU", text);
+    if (near) {
+        name_features(problem->op, need & ~near->features, names, sizeof names);
+        wm_append(sentence, sizeof sentence, "; nearest: without %s, %s may do it", names, near->name);
+    }
+    for (int i = 0; i < found->refusals; i++) {
+        if (need & ~found->refusal[i].solver->features) continue;
+        wm_append(sentence, sizeof sentence, "; %s: %s", found->refusal[i].solver->name, found->refusal[i].why.text);
+    }
+    if (!found->refusals) {
+        wm_append(sentence, sizeof sentence, ": none is built in for %s there", wm_op_name(problem->op));
+    }
+    return wm_fail(WM_ERR_UNSUPPORTED, "%s", sentence);
+}

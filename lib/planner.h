@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The search for a solver: who offers, who refuses and why, and whose offer is taken. */
+#ifndef WM_LIB_PLANNER_H
+#define WM_LIB_PLANNER_H
+
+#include "measure.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What decided. */
+typedef enum wm_by { WM_BY_ESTIMATE, WM_BY_WISDOM, WM_BY_MEASURE, WM_BY_EMPTY } wm_by;
+
+/** A solver of the operation that does not offer. */
+typedef struct wm_refusal {
+    const wm_solver *solver;
+    wm_why why;
+} wm_refusal;
+
+/** Outcome of a search; a plan keeps it to explain itself. */
+typedef struct wm_found {
+    wm_candidate *candidate;
+    int count, capacity;
+    wm_refusal *refusal;
+    int refusals, refusal_capacity;
+    int chosen; /* a candidate; -1: none */
+    wm_by by;
+    char note[256]; /* what a reader should know of how it went; "" for nothing */
+} wm_found;
+
+/** Lists the candidates and the refusals; no candidate is no failure here. */
+wmStatus wm_search_offers(wmContext *context, const wm_problem *problem, int64_t workspace_limit, wm_found *out);
+
+/**
+ * The whole search by checked options. WM_ERR_UNSUPPORTED: no solver offers, and the sentence says why and what comes
+ * nearest. Free *out in any case.
+ */
+wmStatus wm_search(wmContext *context, const wm_problem *problem, const wmPlanOptions *options, wm_found *out);
+
+/** Fails with WM_ERR_UNSUPPORTED and the sentence that a search without candidates deserves. */
+wmStatus wm_nobody_offers(const wmContext *context, const wm_problem *problem, const wm_found *found);
+
+/**
+ * Checks and times the candidates; chosen and by are set where one won, and the note says so where the budget ended
+ * first. WM_ERR_STATE during a capture.
+ */
+wmStatus wm_measure(wmContext *context, const wm_problem *problem, const wmPlanOptions *options, wm_found *found);
+
+/** Takes wisdom's choice if it is of that effort and among the candidates still: 1 then. */
+int wm_follow_wisdom(wmContext *context, const wm_problem *problem, wmEffort effort, wm_found *found);
+
+/** The measured winner: the fastest, unless a vendor's is as fast within the noise; -1 if nothing was timed. */
+int wm_pick_winner(const wm_found *found);
+
+/** The candidate of least estimated time that has not failed; -1 if there is none. */
+int wm_best_estimate(const wm_found *found);
+
+void wm_found_free(wm_found *found);
+
+/** Checks and defaults; NULL options are the default ones. */
+wmStatus wm_plan_options_take(wmPlanOptions *out, const wmPlanOptions *options);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rounds: every live contender is sampled once a round, in a fresh random order; clear losers drop out. */
+#include "context_internal.h"
+#include "session.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A sample lasts about this long, so that events and clocks resolve it. */
+static const double sample_seconds = 200e-6;
+
+/* Below this, launches from the host would be what is timed: the work is replayed from a graph. */
+static const double replay_below = 20e-6;
+
+enum { MOST_REPEATS = 256, ENOUGH = 5 };
+
+static int compare_doubles(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double wm_median(double *values, int n) {
+    qsort(values, (size_t)n, sizeof *values, compare_doubles);
+    return n % 2 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
+}
+
+double wm_spread(const double *values, int n) {
+    double sorted[WM_MOST_ROUNDS], off[WM_MOST_ROUNDS];
+    if (n < 2) return 0.0;
+    memcpy(sorted, values, (size_t)n * sizeof *sorted);
+    double middle = wm_median(sorted, n);
+    for (int i = 0; i < n; i++) off[i] = fabs(values[i] - middle);
+    /* 1.4826: what makes the median deviation of normal noise its standard deviation. */
+    return middle > 0 ? 1.4826 * wm_median(off, n) / middle : 0.0;
+}
+
+/* ---- One sample ---- */
+
+static wmStatus enqueue_all(const wm_session *s, wm_contender *c) {
+    for (int i = 0; i < c->repeats; i++) WM_TRY(wm_session_enqueue(s, c));
+    return WM_OK;
+}
+
+static wmStatus capture(const wm_session *s, wm_contender *c) {
+    const wm_gpu *gpu = s->context->gpu;
+    wmGraph graph = NULL;
+    c->turn = 0;
+    WM_TRY(wm_gpu_check(gpu, gpu->capture_begin(gpu->self, s->stream), "cudaStreamBeginCapture"));
+    wmStatus status = enqueue_all(s, c);
+    int error = gpu->capture_end(gpu->self, s->stream, &graph);
+    if (status == WM_OK) status = wm_gpu_check(gpu, error, "cudaStreamEndCapture");
+    if (status == WM_OK) {
+        status = wm_gpu_check(gpu, gpu->graph_instantiate(gpu->self, graph, &c->replay), "cudaGraphInstantiate");
+    }
+    if (graph) (void)gpu->graph_destroy(gpu->self, graph, NULL);
+    return status;
+}
+
+static wmStatus refresh(const wm_session *s, const wm_contender *c) {
+    if (!wm_image_is_used_up(&s->image)) return WM_OK;
+    for (int i = 0; i < c->repeats; i++) WM_TRY(wm_image_refresh(&s->image, (c->turn + i) % s->image.copies));
+    return WM_OK;
+}
+
+static wmStatus enqueue_sample(const wm_session *s, wm_contender *c) {
+    const wm_gpu *gpu = s->context->gpu;
+    if (!c->replay) return enqueue_all(s, c);
+    return wm_gpu_check(gpu, gpu->graph_launch(gpu->self, c->replay, s->stream), "cudaGraphLaunch");
+}
+
+static wmStatus sample_gpu(const wm_session *s, wm_contender *c, double *seconds) {
+    const wm_gpu *gpu = s->context->gpu;
+    WM_TRY(wm_gpu_check(gpu, gpu->event_record(gpu->self, s->from, s->stream), "cudaEventRecord"));
+    wmStatus status = enqueue_sample(s, c);
+    WM_TRY(wm_gpu_check(gpu, gpu->event_record(gpu->self, s->to, s->stream), "cudaEventRecord"));
+    WM_TRY(wm_gpu_check(gpu, gpu->event_wait(gpu->self, s->to), "the candidate's execution"));
+    WM_TRY(status);
+    return wm_gpu_check(gpu, gpu->event_seconds(gpu->self, s->from, s->to, seconds), "cudaEventElapsedTime");
+}
+
+static wmStatus sample(const wm_session *s, wm_contender *c) {
+    double seconds = 0.0;
+    WM_TRY(refresh(s, c));
+    if (s->context->gpu) {
+        WM_TRY(sample_gpu(s, c, &seconds));
+    } else {
+        double before = s->clock.now(s->clock.self);
+        WM_TRY(enqueue_all(s, c));
+        seconds = s->clock.now(s->clock.self) - before;
+    }
+    c->sample[c->samples++] = seconds / c->repeats;
+    return WM_OK;
+}
+
+/* ---- Getting ready ---- */
+
+/* A warm run tells how many make a sample. The rotation is worth a sample of its own where a graph makes it cheap. */
+static wmStatus get_ready(wm_session *s, wm_contender *c) {
+    double seconds = 0.0;
+    int warm = s->image.copies - 1;
+    WM_TRY(wm_image_refresh(&s->image, warm));
+    WM_TRY(wm_session_run(s, c, warm, &seconds));
+    c->candidate->seconds = seconds;
+    double wanted = seconds > 0 ? ceil(sample_seconds / seconds) : MOST_REPEATS;
+    c->repeats = wanted < 1 ? 1 : wanted > MOST_REPEATS ? MOST_REPEATS : (int)wanted;
+    int replayed = s->context->gpu && seconds < replay_below && c->candidate->offer.capturable;
+    if (replayed && c->repeats < s->image.copies) c->repeats = s->image.copies;
+    if (wm_image_is_used_up(&s->image) && c->repeats > s->image.copies) c->repeats = s->image.copies;
+    return replayed ? capture(s, c) : WM_OK;
+}
+
+/* A failure of one candidate is its own affair, unless it took the device with it. */
+static wmStatus survive(const wm_session *s, wm_contender *c, wmStatus status) {
+    if (status == WM_OK || wm_session_is_over(s, status)) return status;
+    c->live = 0;
+    c->candidate->verdict = WM_FAILED;
+    c->candidate->why[0] = '\0';
+    wm_append(c->candidate->why, sizeof c->candidate->why, "%s", wmLastError());
+    wm_log(s->context, WM_LOG_WARNING, "%s is left out: %s", c->candidate->solver->name, c->candidate->why);
+    return WM_OK;
+}
+
+/* ---- Rounds ---- */
+
+static void summarise(wm_contender *c) {
+    double sorted[WM_MOST_ROUNDS];
+    if (!c->samples) return;
+    memcpy(sorted, c->sample, (size_t)c->samples * sizeof *sorted);
+    c->candidate->seconds = wm_median(sorted, c->samples);
+    c->candidate->spread = wm_spread(c->sample, c->samples);
+    c->candidate->samples = c->samples;
+}
+
+static double best_median(const wm_session *s) {
+    double best = INFINITY;
+    for (int i = 0; i < s->count; i++) {
+        const wm_contender *c = &s->contender[i];
+        if (c->live && c->candidate->seconds < best) best = c->candidate->seconds;
+    }
+    return best;
+}
+
+/* After 3 samples what is half as slow again goes, after 6 what is slower by 15 % and by more than its noise. */
+static void drop_losers(const wm_session *s) {
+    double best = best_median(s);
+    for (int i = 0; i < s->count; i++) {
+        wm_contender *c = &s->contender[i];
+        if (!c->live || s->keep_all) continue;
+        double behind = c->candidate->seconds / best - 1.0;
+        if (!((c->samples >= 3 && behind > 0.5) ||
+              (c->samples >= 6 && behind > 0.15 && behind > 3.0 * c->candidate->spread))) {
+            continue;
+        }
+        c->live = 0;
+        c->candidate->verdict = WM_SLOW;
+    }
+}
+
+static int count_live(const wm_session *s) {
+    int live = 0;
+    for (int i = 0; i < s->count; i++) live += s->contender[i].live;
+    return live;
+}
+
+static void shuffle(wm_session *s, int *order) {
+    for (int i = 0; i < s->count; i++) order[i] = i;
+    for (int i = s->count - 1; i > 0; i--) {
+        s->random = s->random * 6364136223846793005u + 1442695040888963407u;
+        int j = (int)((s->random >> 33) % (uint64_t)(i + 1));
+        int kept = order[i];
+        order[i] = order[j];
+        order[j] = kept;
+    }
+}
+
+/* 0 in *going_on: the budget does not hold another sample. */
+static wmStatus one_round(wm_session *s, int *order, int *going_on) {
+    shuffle(s, order);
+    for (int i = 0; i < s->count; i++) {
+        wm_contender *c = &s->contender[order[i]];
+        if (!c->live) continue;
+        *going_on = wm_session_left(s) > c->candidate->seconds * c->repeats;
+        if (!*going_on) break;
+        WM_TRY(survive(s, c, sample(s, c)));
+        summarise(c);
+    }
+    return WM_OK;
+}
+
+wmStatus wm_session_time(wm_session *s) {
+    int *order = (int *)malloc((size_t)s->count * sizeof *order);
+    if (!order) return wm_fail(WM_ERR_MEMORY, "out of host memory");
+    wmStatus status = WM_OK;
+    for (int i = 0; i < s->count && status == WM_OK; i++) {
+        wm_contender *c = &s->contender[i];
+        if (!c->live) continue;
+        c->live = wm_session_left(s) > 2.0 * c->candidate->seconds;
+        if (c->live) status = survive(s, c, get_ready(s, c));
+    }
+    int going_on = 1;
+    for (int round = 0; round < s->rounds && going_on && status == WM_OK; round++) {
+        status = one_round(s, order, &going_on);
+        drop_losers(s);
+        if (!s->keep_all && round + 1 >= ENOUGH && count_live(s) <= 1) break;
+    }
+    free(order);
+    return status;
+}
