@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels that are wrong on purpose, one fault each: tests of the emulation's detectors. Blocks of 64 threads. */
 #include <warpmath/device/base.cuh>
+#include <warpmath/device/cluster.cuh>
+#include <warpmath/device/copy.cuh>
 
 #include "toy.h"
 
@@ -128,6 +130,41 @@ WM_KERNEL wm_bad_half_atomic_kernel(WM_PARAMS(wm_toy_ints)) {
         s[0] = 1;
     else
         atomicAdd(&s[0], p.in[t]);
+}
+
+/* A copied tile used before it has arrived. */
+WM_KERNEL wm_bad_early_copy_kernel(WM_PARAMS(wm_toy_ints)) {
+    int *s = wm_shared<int>(), t = wm_thread();
+    wm_copy_async4(&s[t], &p.in[t]);
+    wm_copy_commit();
+    wm_copy_wait<1>();
+    wm_barrier();
+    p.out[t] = s[63 - t];
+    wm_copy_wait<0>();
+}
+
+/* Copies that nobody waits for. */
+WM_KERNEL wm_bad_lost_copy_kernel(WM_PARAMS(wm_toy_ints)) {
+    int *s = wm_shared<int>(), t = wm_thread();
+    wm_copy_async4(&s[t], &p.in[t]);
+}
+
+/* A neighbour block's shared memory read without a barrier of the cluster. */
+WM_KERNEL wm_bad_cluster_kernel(WM_PARAMS(wm_toy_ints)) {
+    int *s = wm_shared<int>(), t = wm_thread();
+    s[t] = p.in[t];
+    wm_barrier();
+    int x = wm_cluster_shared(s, 1 - wm_cluster_rank())[t];
+    if (wm_cluster_rank() == 0) p.out[t] = x;
+    wm_cluster_barrier();
+}
+
+/* A block that ends while its neighbour still reads its shared memory. */
+WM_KERNEL wm_bad_cluster_end_kernel(WM_PARAMS(wm_toy_ints)) {
+    int *s = wm_shared<int>(), t = wm_thread();
+    s[t] = p.in[t];
+    wm_cluster_barrier();
+    if (wm_cluster_rank() == 0) p.out[t] = wm_cluster_shared(s, 1)[t];
 }
 
 /* Waits for what never comes. */

@@ -190,6 +190,8 @@ static void check_shared(wm_simt_thread *self, unsigned char *p, size_t bytes, w
                       at, at + (ptrdiff_t)bytes, size);
         wm_simt_abort();
     }
+    if (group->block[slot].left == group->block[slot].threads)
+        wm_simt_fault(pc, "reaches the shared memory of block %d of the cluster, which has ended", slot);
     note *n = notes + (p - slots);
     int before = wm_fault_count();
     for (size_t i = 0; i < bytes; i++) {

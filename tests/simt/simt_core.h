@@ -46,7 +46,8 @@ typedef struct wm_simt_thread {
     wm_simt_barrier *barrier;
     wm_simt_meeting *meeting;
     uint64_t result;
-    uint32_t clock; /* see simt_clock.c */
+    struct wm_simt_copies *copies; /* in flight: simt_copy.c */
+    uint32_t clock;                /* see simt_clock.c */
     uint32_t *seen;
     uint32_t seen_floor;
 } wm_simt_thread;
@@ -86,6 +87,10 @@ uint64_t wm_simt_random(uint64_t *state);
 /* simt_sync.c */
 void wm_simt_thread_leaves(wm_simt_thread *thread);
 void wm_simt_sync_reset(wm_simt_block *block);
+
+/* simt_copy.c */
+void wm_simt_copies_begin(wm_simt_thread *thread);
+void wm_simt_copies_end(wm_simt_thread *thread); /* reports those that nobody waited for */
 
 /*
  * simt_clock.c: what happens before what. Each synchronisation advances the group's `now`; a thread's accesses carry

@@ -340,4 +340,36 @@ WM_SIMT_INLINE void wm_barrier_arrive(int id, int threads) {
     wm_simt_barrier_some(id, threads, 0);
 }
 
+/* ---- of cluster.cuh ---- */
+
+WM_SIMT_INLINE int wm_cluster_rank(void) {
+    return wm_simt_here_now()->cluster_rank;
+}
+WM_SIMT_INLINE int wm_cluster_blocks(void) {
+    return wm_simt_here_now()->cluster_blocks;
+}
+WM_SIMT_INLINE void wm_cluster_barrier(void) {
+    wm_simt_barrier_cluster();
+}
+template <class T>
+WM_SIMT_INLINE T *wm_cluster_shared(T *mine, int rank) {
+    return static_cast<T *>(wm_simt_cluster_shared(mine, rank));
+}
+
+/* ---- of copy.cuh ---- */
+
+WM_SIMT_INLINE void wm_copy_async16(void *to, const void *from, int bytes = 16) {
+    wm_simt_copy_start(to, from, 16, bytes);
+}
+WM_SIMT_INLINE void wm_copy_async4(void *to, const void *from, int bytes = 4) {
+    wm_simt_copy_start(to, from, 4, bytes);
+}
+WM_SIMT_INLINE void wm_copy_commit(void) {
+    wm_simt_copy_commit();
+}
+template <int Groups>
+WM_SIMT_INLINE void wm_copy_wait(void) {
+    wm_simt_copy_wait(Groups);
+}
+
 #endif

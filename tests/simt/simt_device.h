@@ -17,8 +17,7 @@ typedef struct wm_simt_dim {
 /* A thread's view of itself: threadIdx and so on. */
 typedef struct wm_simt_here {
     wm_simt_dim thread, block, block_size, grid_size;
-    wm_simt_dim cluster_size;
-    int cluster_rank;
+    int cluster_rank, cluster_blocks;
     void *shared;
 } wm_simt_here;
 
@@ -62,6 +61,11 @@ void wm_simt_barrier_cluster(void);
 
 /* Block `rank`'s copy of what `pointer` is in this block's shared memory. */
 void *wm_simt_cluster_shared(void *pointer, int rank);
+
+/* Starts a copy of `bytes` bytes and zeros up to `size`; makes a group; waits for all but the newest `groups`. */
+void wm_simt_copy_start(void *to, const void *from, int size, int bytes);
+void wm_simt_copy_commit(void);
+void wm_simt_copy_wait(int groups);
 
 /* Lets others run: what a loop that waits for memory to change calls each time round. */
 void wm_simt_yield(void);

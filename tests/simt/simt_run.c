@@ -72,6 +72,7 @@ static void thread_main(void *argument) {
     wm_simt_thread *self = argument;
     wm_simt_group *group = &wm_simt_group_now;
     ((void (*)(const void *))(uintptr_t)group->launch->kernel)(params_copy);
+    wm_simt_copies_end(self);
     self->state = WM_SIMT_LEFT;
     self->block->left++;
     group->left++;
@@ -203,6 +204,7 @@ static void start_thread(wm_simt_group *group, int b, int t) {
     thread->state = WM_SIMT_READY;
     thread->barrier = NULL;
     thread->meeting = NULL;
+    wm_simt_copies_begin(thread);
     unsigned char *stack = stacks + (size_t)thread->index * (STACK_BYTES + GUARD_BYTES) + GUARD_BYTES;
     wm_fiber_start(&thread->fiber, stack, STACK_BYTES, thread_main, thread);
 }
@@ -228,7 +230,7 @@ static void start_block(wm_simt_group *group, int b, wm_simt_dim index) {
         here->block = index;
         here->block_size = to_dim(l->block);
         here->grid_size = to_dim(l->grid);
-        here->cluster_size = to_dim(l->cluster);
+        here->cluster_blocks = group->blocks;
         start_thread(group, b, t);
     }
 }

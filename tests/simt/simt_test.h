@@ -27,13 +27,14 @@ static inline void *to_device(const void *from, size_t bytes) {
     return p;
 }
 
-/* Launches kernel(params) on `grid` blocks of `block` threads. */
-static inline int launch(void (*kernel)(const void *), unsigned grid, unsigned block, size_t shared, const void *params,
-                         size_t params_bytes) {
+/* Launches kernel(params) on `grid` blocks of `block` threads, clusters of `cluster` blocks if that is not 0. */
+static inline int launch(void (*kernel)(const void *), unsigned grid, unsigned cluster, unsigned block, size_t shared,
+                         const void *params, size_t params_bytes) {
     wm_launch l = {
         .kernel = (const void *)(uintptr_t)kernel, .grid = {grid,  1, 1},
                .block = {block, 1, 1}
     };
+    if (cluster) l.cluster = (wm_dim3){cluster, 1, 1};
     l.shared = shared;
     l.params = params;
     l.params_bytes = params_bytes;

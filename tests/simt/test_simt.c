@@ -11,6 +11,8 @@ void wm_toy_operations_kernel(const void *p);
 void wm_toy_pipe_kernel(const void *p);
 void wm_toy_reverse_kernel(const void *p);
 void wm_toy_wide_kernel(const void *p);
+void wm_toy_copy_kernel(const void *p);
+void wm_toy_cluster_kernel(const void *p);
 void wm_toy_floats_kernel(const void *p);
 
 static void nothing_found(void) {
@@ -27,7 +29,7 @@ static void sums(void **state) {
         for (unsigned seed = 0; seed < SEEDS; seed++) {
             wm_toy_sum p = {to_device(x, (size_t)n * sizeof *x), to_device(&zero, sizeof zero), n};
             wm_simt_seed(seed);
-            assert_int_equal(launch(wm_toy_sum_kernel, 3, 32 * (1 + seed), 128, &p, sizeof p), 0);
+            assert_int_equal(launch(wm_toy_sum_kernel, 3, 0, 32 * (1 + seed), 128, &p, sizeof p), 0);
             nothing_found();
             assert_true(*p.out == expected);
             wm_area_end((void *)(uintptr_t)p.x);
@@ -69,12 +71,17 @@ static void transposes(void **state) {
     }
 }
 
-static void run_ints(void (*kernel)(const void *), unsigned block, size_t shared, wm_toy_ints *p) {
+static void run_blocks(void (*kernel)(const void *), unsigned grid, unsigned cluster, unsigned block, size_t shared,
+                       wm_toy_ints *p) {
     for (unsigned seed = 0; seed < SEEDS; seed++) {
         wm_simt_seed(seed);
-        assert_int_equal(launch(kernel, 1, block, shared, p, sizeof *p), 0);
+        assert_int_equal(launch(kernel, grid, cluster, block, shared, p, sizeof *p), 0);
         nothing_found();
     }
+}
+
+static void run_ints(void (*kernel)(const void *), unsigned block, size_t shared, wm_toy_ints *p) {
+    run_blocks(kernel, 1, 0, block, shared, p);
 }
 
 static void operations(void **state) {
@@ -99,6 +106,25 @@ static void movers(void **state) {
     for (int i = 0; i < 128; i++) assert_int_equal(p.out[i], x[i / 32 * 32 + 31 - i % 32]);
     run_ints(wm_toy_wide_kernel, 32, 512, &p);
     assert_memory_equal(p.out, x, sizeof x);
+    for (p.n = 1; p.n <= 128; p.n += 42) {
+        run_ints(wm_toy_copy_kernel, 32, 1024, &p);
+        for (int i = 0; i < p.n; i++) assert_int_equal(p.out[i], x[i] + ((i + 32) % 128 < p.n ? x[(i + 32) % 128] : 0));
+    }
+    wm_area_end(p.out);
+    wm_area_end((void *)(uintptr_t)p.in);
+}
+
+/* Clusters of 4 in a grid of 12: neighbours' shared memory is reached, and only theirs. */
+static void clusters(void **state) {
+    int x[12];
+    (void)state;
+    for (int i = 0; i < 12; i++) x[i] = 7 * i;
+    wm_toy_ints p = {wm_area_new(sizeof x), to_device(x, sizeof x), 12};
+    run_blocks(wm_toy_cluster_kernel, 12, 4, 64, 8, &p);
+    for (int i = 0; i < 12; i++) {
+        int before = x[i / 4 * 4 + (i + 3) % 4];
+        assert_int_equal(p.out[i], before + 1000 * (before + 1));
+    }
     wm_area_end(p.out);
     wm_area_end((void *)(uintptr_t)p.in);
 }
@@ -113,7 +139,7 @@ static void seeds(void **state) {
         for (int again = 0; again < 2; again++) {
             wm_toy_sum p = {to_device(x, sizeof x), to_device(&zero, sizeof zero), 64};
             wm_simt_seed((uint64_t)s);
-            assert_int_equal(launch(wm_toy_sum_kernel, 2, 32, 128, &p, sizeof p), 0);
+            assert_int_equal(launch(wm_toy_sum_kernel, 2, 0, 32, 128, &p, sizeof p), 0);
             partial[s][again] = *p.out;
             wm_area_end((void *)(uintptr_t)p.x);
             wm_area_end(p.out);
@@ -202,7 +228,7 @@ static void conversions(void **state) {
     for (long long i = 0; i < n; i++) x[i] = (uint32_t)(i / 6) << 13 | low[i % 6];
     wm_toy_floats p = floats_on_device(x, n);
     wm_simt_seed(2);
-    assert_int_equal(launch(wm_toy_floats_kernel, 16, 128, 0, &p, sizeof p), 0);
+    assert_int_equal(launch(wm_toy_floats_kernel, 16, 0, 128, 0, &p, sizeof p), 0);
     nothing_found();
     for (unsigned i = 0; i < 65536; i++) {
         check_widened(&f16, i, p.f16_to_f32[i]);
@@ -234,8 +260,8 @@ static int no_area_left(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums),   cmocka_unit_test(transposes), cmocka_unit_test(operations),
-        cmocka_unit_test(movers), cmocka_unit_test(seeds),      cmocka_unit_test(conversions),
+        cmocka_unit_test(sums),  cmocka_unit_test(transposes), cmocka_unit_test(operations),  cmocka_unit_test(movers),
+        cmocka_unit_test(seeds), cmocka_unit_test(clusters),   cmocka_unit_test(conversions),
     };
     int failed = cmocka_run_group_tests_name("simt", tests, NULL, no_area_left);
     return failed + test_faults();

@@ -25,6 +25,10 @@ void wm_bad_fresh_device_kernel(const void *p);
 void wm_bad_two_blocks_kernel(const void *p);
 void wm_bad_misaligned_kernel(const void *p);
 void wm_bad_half_atomic_kernel(const void *p);
+void wm_bad_early_copy_kernel(const void *p);
+void wm_bad_lost_copy_kernel(const void *p);
+void wm_bad_cluster_kernel(const void *p);
+void wm_bad_cluster_end_kernel(const void *p);
 void wm_bad_spin_kernel(const void *p);
 
 /*
@@ -63,6 +67,10 @@ static const planted cases[] = {
     {"two blocks", wm_bad_two_blocks_kernel, 2, 0, "another block of this launch", CHECKED},
     {"misaligned", wm_bad_misaligned_kernel, 1, 719, "is not a multiple of that", BY_UBSAN},
     {"half atomic", wm_bad_half_atomic_kernel, 1, 0, "race: ", CHECKED},
+    {"early copy", wm_bad_early_copy_kernel, 1, 0, "which no thread has written", BY_POISON},
+    {"lost copy", wm_bad_lost_copy_kernel, 1, 0, "never waited for", ALWAYS},
+    {"cluster", wm_bad_cluster_kernel, 2, 0, "race: ", BY_SEED},
+    {"cluster end", wm_bad_cluster_end_kernel, 2, 0, "block 1 of the cluster, which has ended", CHECKED},
     {"spin", wm_bad_spin_kernel, 1, 719, "nothing else happens", ALWAYS},
 };
 /* clang-format on */
@@ -82,7 +90,7 @@ static outcome run(const planted *c) {
     for (unsigned seed = 0; seed < SEEDS; seed++) {
         wm_toy_ints p = {wm_area_new(sizeof x), to_device(x, sizeof x), 64};
         wm_simt_seed(seed);
-        o.error = launch(c->kernel, c->grid, 64, 256, &p, sizeof p);
+        o.error = launch(c->kernel, c->grid, strstr(c->name, "cluster") ? 2 : 0, 64, 256, &p, sizeof p);
         if (!seed) memcpy(first, p.out, sizeof first);
         if (memcmp(first, p.out, sizeof first) != 0) o.differs = 1;
         for (int i = 1; i < 64; i++) o.poisoned |= p.out[i] == -1;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Small kernels that are right: the emulation must find nothing in them and give their results. */
 #include <warpmath/device/base.cuh>
+#include <warpmath/device/cluster.cuh>
+#include <warpmath/device/copy.cuh>
 
 #include "toy.h"
 
@@ -115,6 +117,34 @@ WM_KERNEL wm_toy_wide_kernel(WM_PARAMS(wm_toy_ints)) {
         if (wm_aligned16(s)) wm_store16_stream(p.out + i, wm_load16(s));
     }
 }
+
+/* A tile ahead by asynchronous copies, the example of copy.cuh: out = in + the element 32 further on, 0 past the end. */
+WM_KERNEL wm_toy_copy_kernel(WM_PARAMS(wm_toy_ints)) {
+    int(*tile)[128] = wm_shared<int[128]>(), t = wm_thread();
+    int rounds = wm_divide_up(p.n, 128);
+    for (int k = 0; k <= rounds; k++) {
+        int at = 128 * k + 4 * t, bytes = wm_min(wm_max(4 * (p.n - at), 0), 16);
+        if (k < rounds) wm_copy_async16(&tile[k % 2][4 * t], bytes ? p.in + at : p.in, bytes);
+        wm_copy_commit();
+        wm_copy_wait<1>();
+        wm_barrier();
+        for (int i = t; k > 0 && i < 128 && 128 * (k - 1) + i < p.n; i += wm_threads())
+            p.out[128 * (k - 1) + i] = tile[(k - 1) % 2][i] + tile[(k - 1) % 2][(i + 32) % 128];
+        wm_barrier();
+    }
+    wm_copy_wait<0>();
+}
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+/* Each block of the cluster gives its number to the next one's shared memory: out[block] = that of the one before. */
+WM_KERNEL wm_toy_cluster_kernel(WM_PARAMS(wm_toy_ints)) {
+    int *s = wm_shared<int>(), rank = wm_cluster_rank(), blocks = wm_cluster_blocks();
+    if (wm_thread() < 2) wm_cluster_shared(s, (rank + 1) % blocks)[wm_thread()] = p.in[blockIdx.x] + wm_thread();
+    wm_cluster_barrier();
+    if (wm_thread() == 0) p.out[blockIdx.x] = s[0] + 1000 * s[1];
+    wm_cluster_barrier();
+}
+#endif
 
 /* All conversions of float.cuh, for the exhaustive test. */
 WM_KERNEL wm_toy_floats_kernel(WM_PARAMS(wm_toy_floats)) {
