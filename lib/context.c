@@ -80,6 +80,10 @@ static wmPlace wanted_place(wmContext *context, wmPlace option) {
 static wmStatus find_device(wmContext *context, const wm_gpu *gpu, int ordinal) {
     int count = 0;
     int error = gpu->device_count(gpu->self, &count);
+    if (error == 3) { /* cudaErrorInitializationError */
+        return wm_fail(WM_ERR_STATE, "place GPU: the CUDA driver does not start; in a child forked after its start it "
+                                     "never does: start the child by exec (Python: the spawn method)");
+    }
     if (error || count <= 0) {
         const char *name = error ? gpu->error_name(gpu->self, error) : NULL;
         return wm_fail(WM_ERR_UNSUPPORTED, "place GPU: no CUDA device is usable (%s)", name ? name : "the count is 0");
