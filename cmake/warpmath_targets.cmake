@@ -44,6 +44,8 @@ function(warpmath_install)
     if(WARPMATH_HAVE_CUDA)
         string(APPEND WM_STATIC_LIBS " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt")
     endif()
+    # Relative to the file itself, so that `cmake --install --prefix` and moved trees stay right.
+    file(RELATIVE_PATH WM_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
     configure_file(${PROJECT_SOURCE_DIR}/cmake/warpmath.pc.in ${PROJECT_BINARY_DIR}/warpmath.pc @ONLY)
     install(FILES ${PROJECT_BINARY_DIR}/warpmath.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
