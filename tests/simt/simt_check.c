@@ -230,8 +230,16 @@ static void check_device_byte(wm_simt_thread *self, wm_area *area, size_t at, wm
     area->written[at] = 1;
 }
 
+/* The area that holds p; a load or store at one place in the code tends to stay in one. Areas are never forgotten. */
+static wm_area *find_area(const unsigned char *p, const void *pc) {
+    static wm_area *last[64];
+    wm_area **guess = &last[(uintptr_t)pc % 64];
+    if (!*guess || (uintptr_t)p - (uintptr_t)(*guess)->pages >= (*guess)->page_bytes) *guess = wm_area_find(p);
+    return *guess;
+}
+
 static void check_device(wm_simt_thread *self, unsigned char *p, size_t bytes, wm_simt_access access, const void *pc) {
-    wm_area *area = wm_area_find(p);
+    wm_area *area = find_area(p, pc);
     const char *verb = access == WM_SIMT_READ ? "reads" : "writes";
     if (!area || !area->live) {
         wm_simt_fault(pc, "%s device address %p, which %s", verb, (void *)p,
