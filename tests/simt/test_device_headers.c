@@ -156,7 +156,7 @@ static void all_by_nvcc(void **state) {
     fclose(f);
     snprintf(command, sizeof command,
              "'%s' -std=c++17 -gencode arch=compute_90a,code=sm_90a -Xcompiler -Wall,-Wextra -Werror all-warnings "
-             "-I '%s/include' -cubin -o /dev/null %s",
+             "-I '%s/include' -c -o /dev/null %s",
              WM_NVCC, WM_SOURCE_DIR, file);
     int status = system(command); // NOLINT(concurrency-mt-unsafe)
     remove(file);

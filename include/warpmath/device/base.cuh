@@ -37,8 +37,12 @@ typedef unsigned long long wm_u64;
 #define WM_CONSTEXPR static constexpr __host__ __device__
 /** Starts a kernel: `WM_KERNEL name(WM_PARAMS(T))`, launch bounds between the two where wanted. */
 #define WM_KERNEL extern "C" __global__ void
-/** Unrolls the loop that follows. */
+/** Unrolls the loop that follows, in device code. */
+#ifdef __CUDA_ARCH__
 #define WM_UNROLL _Pragma("unroll")
+#else
+#define WM_UNROLL
+#endif
 
 #ifndef WM_SIMT
 /** The one parameter of a kernel, named p: a struct in constant memory. */
