@@ -36,9 +36,9 @@ WM_BOTH wmWords wm_philox_round(wmWords c, wm_u32 key0, wm_u32 key1) {
  * sqrt(3) - 1's first 32 bits a round. About 45 instructions of a GPU, 20 of them 32 x 32 -> 64 bit products.
  */
 WM_BOTH wmWords wmPhilox4x32(wmWords counter, unsigned int key0, unsigned int key1) {
-#ifdef __CUDACC__
+#if defined(__CUDA_ARCH__)
 #pragma unroll
-#else
+#elif defined(__GNUC__) && !defined(__CUDACC__)
 #pragma GCC unroll 10
 #endif
     for (int round = 0; round < 10; round++) {
