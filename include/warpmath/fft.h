@@ -14,6 +14,7 @@
 #ifndef WARPMATH_FFT_H
 #define WARPMATH_FFT_H
 
+#include <warpmath/fft_direction.h>
 #include <warpmath/plan.h>
 
 #ifdef __cplusplus
@@ -25,8 +26,6 @@ typedef enum wmFftKind {
     WM_FFT_R2C = 1, /**< forward only */
     WM_FFT_C2R = 2  /**< inverse only */
 } wmFftKind;
-
-typedef enum wmDirection { WM_FORWARD = 0, WM_INVERSE = 1 } wmDirection;
 
 typedef enum wmFftScale { WM_FFT_SCALE_NONE = 0, WM_FFT_SCALE_BY_N = 1, WM_FFT_SCALE_BY_SQRT_N = 2 } wmFftScale;
 

@@ -121,8 +121,8 @@ static void add_array(const wmFftDesc *d, const wm_oracle_fft *oracle, const wm_
                 int64_t element[3] = {i, j, k};
                 int64_t offset = wm_oracle_fft_offset(oracle, index, element);
                 wm_number got = wm_number_load(type, out, offset);
-                double re = got.re - (double)want[at].re, im = real ? 0 : got.im - (double)want[at].im;
-                s->error += re * re + im * im;
+                long double re = (long double)got.re - want[at].re, im = real ? 0 : (long double)got.im - want[at].im;
+                s->error += (double)(re * re + im * im);
                 s->size += (double)(want[at].re * want[at].re) + (real ? 0 : (double)(want[at].im * want[at].im));
                 marks[offset] = 1;
             }

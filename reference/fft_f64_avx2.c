@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The CPU transform in f64 for x86-64 with AVX2 and FMA, chosen at run time; built with these switched on. */
+#define WM_REAL_BITS 64
+#define WM_REAL_BYTES 32
+#include "fft_lines.h"
+
+const wm_fft_code wm_fft_code_f64_avx2 = {"f64 avx2", LANES, sizeof(real), run_phase, run_units};
