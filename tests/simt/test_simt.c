@@ -216,6 +216,28 @@ static wm_toy_floats floats_on_device(const uint32_t *x, long long n) {
     return p;
 }
 
+static void check_all_widened(const wm_toy_floats *p) {
+    for (unsigned i = 0; i < 65536; i++) {
+        check_widened(&f16, i, p->f16_to_f32[i]);
+        check_widened(&bf16, i, p->bf16_to_f32[i]);
+        if (i < 256) check_widened(&e4m3, i, p->e4m3_to_f32[i]);
+        if (i < 256) check_widened(&e5m2, i, p->e5m2_to_f32[i]);
+    }
+}
+
+static void check_all_narrowed(const wm_toy_floats *p, const uint32_t *x) {
+    for (long long i = 0; i < p->n; i++) {
+        float v;
+        memcpy(&v, &x[i], 4);
+        if (p->to_f16[i] == rounded(&f16, v) && p->to_bf16[i] == rounded(&bf16, v) &&
+            p->to_e4m3[i] == rounded(&e4m3, v) && p->to_e5m2[i] == rounded(&e5m2, v))
+            continue;
+        fail_msg("f32 %08x (%a): f16 %04x, want %04x; bf16 %04x, %04x; e4m3 %02x, %02x; e5m2 %02x, %02x", x[i], v,
+                 p->to_f16[i], rounded(&f16, v), p->to_bf16[i], rounded(&bf16, v), p->to_e4m3[i], rounded(&e4m3, v),
+                 p->to_e5m2[i], rounded(&e5m2, v));
+    }
+}
+
 /*
  * Every 16-bit and 8-bit pattern is widened. Narrowing sees every f32 whose low 13 bits are a tie, next to one, or
  * zero, which is every case of rounding to any of the formats: their ties and their neighbours all have this form.
@@ -230,22 +252,8 @@ static void conversions(void **state) {
     wm_simt_seed(2);
     assert_int_equal(launch(wm_toy_floats_kernel, 16, 0, 128, 0, &p, sizeof p), 0);
     nothing_found();
-    for (unsigned i = 0; i < 65536; i++) {
-        check_widened(&f16, i, p.f16_to_f32[i]);
-        check_widened(&bf16, i, p.bf16_to_f32[i]);
-        if (i < 256) check_widened(&e4m3, i, p.e4m3_to_f32[i]);
-        if (i < 256) check_widened(&e5m2, i, p.e5m2_to_f32[i]);
-    }
-    for (long long i = 0; i < n; i++) {
-        float v;
-        memcpy(&v, &x[i], 4);
-        if (p.to_f16[i] == rounded(&f16, v) && p.to_bf16[i] == rounded(&bf16, v) && p.to_e4m3[i] == rounded(&e4m3, v) &&
-            p.to_e5m2[i] == rounded(&e5m2, v))
-            continue;
-        fail_msg("f32 %08x (%a): f16 %04x, want %04x; bf16 %04x, %04x; e4m3 %02x, %02x; e5m2 %02x, %02x", x[i], v,
-                 p.to_f16[i], rounded(&f16, v), p.to_bf16[i], rounded(&bf16, v), p.to_e4m3[i], rounded(&e4m3, v),
-                 p.to_e5m2[i], rounded(&e5m2, v));
-    }
+    check_all_widened(&p);
+    check_all_narrowed(&p, x);
     const void *areas[] = {p.f32_bits, p.f16_to_f32, p.bf16_to_f32, p.e4m3_to_f32, p.e5m2_to_f32,
                            p.to_f16,   p.to_bf16,    p.to_e4m3,     p.to_e5m2};
     for (int i = 0; i < 9; i++) wm_area_end((void *)(uintptr_t)areas[i]);
