@@ -135,7 +135,8 @@ static int walk_problem(walk *w) {
     if (count == 0 && !why.text[0]) walk_fail(w, "it does not offer, and gives no reason");
     for (int i = 0; i < count && i < OFFERS; i++) {
         w->offer = &offers[count <= OFFERS ? i : i * (count - 1) / (OFFERS - 1)];
-        if (!(w->offer->seconds > 0)) walk_fail(w, "the estimate is %g seconds", w->offer->seconds);
+        if (!(w->offer->seconds > 0) && !wm_problem_empty(w->problem))
+            walk_fail(w, "the estimate is %g seconds", w->offer->seconds);
         walk_offer(w);
     }
     return count;
