@@ -223,36 +223,29 @@ WM_BOTH double wm_normal_square_f64(wm_u64 a) {
     return wm_exact_fma64(octaves, -1.3862943611198906, wm_exact_mul64(p, f));
 }
 
-WM_BOTH double wm_normal_sin_f64(double x, double y) {
-    double s = 5.633720856452633e-08;
-    s = wm_exact_fma64(s, y, -3.5986417534099325e-06);
-    s = wm_exact_fma64(s, y, 0.00016044115029141055);
-    s = wm_exact_fma64(s, y, -0.004681754132282397);
-    s = wm_exact_fma64(s, y, 0.07969262624603957);
-    s = wm_exact_fma64(s, y, -0.6459640975062443);
-    s = wm_exact_fma64(s, y, 1.5707963267948966);
-    return wm_exact_mul64(s, x);
-}
-WM_BOTH double wm_normal_cos_f64(double y) {
-    double c = -6.3205572183018015e-09;
-    c = wm_exact_fma64(c, y, 4.7106035801196626e-07);
-    c = wm_exact_fma64(c, y, -2.5202036558163357e-05);
-    c = wm_exact_fma64(c, y, 0.0009192602741467621);
-    c = wm_exact_fma64(c, y, -0.020863480763308004);
-    c = wm_exact_fma64(c, y, 0.2536695079010466);
-    c = wm_exact_fma64(c, y, -1.2337005501361697);
-    return wm_exact_fma64(c, y, 1.0);
-}
-
-/** Two normals of two 64-bit elements, as in f32: angle of 52 bits, axis in bit 62, sign in bit 63. */
+/** Two normals of two 64-bit elements, as in f32: x of the second one's bits 0 to 51, the sign of its bit 63. */
 WM_BOTH void wm_normal_f64(wm_u64 a, wm_u64 b, double *first, double *second) {
     double r = wm_exact_sqrt64(wm_normal_square_f64(a));
     r = wm_exact_f64(wm_exact_bits64(r) ^ (b & 0x8000000000000000ull));
-    double x = wm_random_shifted64(b & 0xfffffffffffffull, -0.5), y = wm_exact_mul64(x, x);
-    double s = wm_exact_mul64(wm_normal_sin_f64(x, y), r), c = wm_exact_mul64(wm_normal_cos_f64(y), r);
-    int swap = (b & 0x4000000000000000ull) != 0;
-    *first = swap ? s : c;
-    *second = swap ? c : s;
+    double x = wm_random_shifted64(b & 0xfffffffffffffull, -0.5), t = wm_exact_fma64(-x, x, 0.25);
+    double c = 4.131827910681956e-06, s = 7.714008178724026e-07;
+    c = wm_exact_fma64(c, t, 9.62845102406355e-05);
+    c = wm_exact_fma64(c, t, 0.0017538199014711022);
+    c = wm_exact_fma64(c, t, 0.023046168392450744);
+    c = wm_exact_fma64(c, t, 0.2048249278802036);
+    c = wm_exact_fma64(c, t, 1.1154725271271229);
+    c = wm_exact_fma64(c, t, 3.1415926535898224);
+    c = wm_exact_fma64(c, t, 3.141592653589793);
+    s = wm_exact_fma64(s, t, 2.0362435583475894e-05);
+    s = wm_exact_fma64(s, t, 0.00042931636890885356);
+    s = wm_exact_fma64(s, t, 0.0066990554577848905);
+    s = wm_exact_fma64(s, t, 0.0733582365412909);
+    s = wm_exact_fma64(s, t, 0.5215823956402026);
+    s = wm_exact_fma64(s, t, 2.130395598910697);
+    s = wm_exact_fma64(s, t, 3.9999999999999996);
+    s = wm_exact_fma64(s, t, 2.0);
+    *first = wm_exact_mul64(wm_exact_mul64(r, t), c);
+    *second = wm_exact_mul64(wm_exact_mul64(r, x), s);
 }
 
 /** Elements 4 block … 4 block + 3, standard normal; the pairs (0, 1) and (2, 3) are each made of their two words. */

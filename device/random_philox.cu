@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Random numbers in counter order: Philox4x32-10 and the distributions of <warpmath/device/random.h>, at any offset,
+ * count and alignment. Refuses nothing of counter order.
+ *
+ *     tile t    blocks [t N, (t + 1) N) of the key's sequence, N = threads x BLOCKS; thread i has i, i + threads, …
+ *     16 bytes  of output a block, whatever the kind: one store. Tiles lie on multiples of N counted from block 0, so
+ * the counter's upper words are the same for all of a tile and the first two rounds partly fold away. out       not on
+ * 16 bytes where the sequence is: the warp shifts its row of blocks by shuffles, stores stay whole.
+ *
+ * Floor: 16 bytes a block at memset's 4.57 TB/s, against instructions a block (of 128 lanes a cycle and SM, 117 fit in
+ * that time at 1.98 GHz): bits 44, uniform 52, normal f32 117, normal f64 160, of which 19 products of 32 x 32 -> 64
+ * bits at a quarter of the rate. So bits and uniforms are bound by memory, normals by issue.
+ * MEASURED
+ */
+#include <warpmath/device/base.cuh>
+
+#include "lib/solver.h"
+#include "random_draw.h"
+#include "reference/random_fill.h"
+
+#include <string.h>
+
+#define THREADS 256
+/** Keeps the loop that follows a loop. */
+#define WM_ROLL _Pragma("unroll 1")
+
+typedef struct wm_random_draw {
+    wm_u32 *out;
+    wm_u64 first_tile; /* tiles are counted from here */
+    wm_i64 from, to;   /* words to write, counted from the first tile's: word `from` goes to out[0] */
+    int ahead;         /* words by which blocks start past a multiple of 16 bytes */
+    int plain;         /* the line is the identity */
+    wm_u32 substream;
+    wm_u32 round_key[20]; /* constants of the kernel: a sum a round and block less */
+    wm_random_line line;
+} wm_random_draw;
+
+/* Block `first` + i, whose upper word is that of `first`: wmRandomBlock with the key schedule done. */
+WM_DEVICE wmWords draw_block(const wm_random_draw &p, wm_u64 first, int i) {
+    wmWords c = {
+        {(wm_u32)first + (wm_u32)i, (wm_u32)(first >> 32), WM_LANE_ELEMENTS, p.substream}
+    };
+    WM_UNROLL
+    for (int round = 0; round < 10; round++) c = wm_philox_round(c, p.round_key[2 * round], p.round_key[2 * round + 1]);
+    return c;
+}
+
+WM_DEVICE void store_block(wm_u32 *to, const wmWords &w) {
+    wm_pack<wm_u32> pack = {
+        {w.w[0], w.w[1], w.w[2], w.w[3]}
+    };
+    wm_store16(to, pack);
+}
+
+/* A block that may lie partly or wholly outside the range: word `at` is its first. */
+WM_DEVICE void store_edge(const wm_random_draw &p, wm_i64 at, const wmWords &w) {
+    WM_UNROLL
+    for (int k = 0; k < 4; k++)
+        if (at + k >= p.from && at + k < p.to) p.out[at + k - p.from] = w.w[k];
+}
+
+/*
+ * Blocks that start `ahead` words (1 to 3) past a multiple of 16 bytes: each lane stores the 16 bytes below its block's
+ * start and up, the tail of the lane below's block and the head of its own. The warp's ends go word by word.
+ */
+WM_DEVICE void store_shifted(wm_u32 *to, int ahead, const wmWords &w) {
+    wm_u32 b1 = wm_shuffle_up(w.w[1], 1), b2 = wm_shuffle_up(w.w[2], 1), b3 = wm_shuffle_up(w.w[3], 1);
+    wmWords one =
+                {
+                    {b3, w.w[0], w.w[1], w.w[2]}
+    },
+            two = {{b2, b3, w.w[0], w.w[1]}}, three = {{b1, b2, b3, w.w[0]}};
+    if (wm_lane() > 0) store_block(to - ahead, ahead == 1 ? one : ahead == 2 ? two : three);
+    WM_UNROLL
+    for (int k = 0; k < 4; k++)
+        if (k < 4 - ahead ? wm_lane() == 0 : wm_lane() == WM_WARP - 1) to[k] = w.w[k];
+}
+
+/* The tile's blocks, each in one aligned store. PLAIN: scale 1 and shift 0, whose fma changes no bit and is left out.
+ */
+template <int KIND, int BLOCKS, int PLAIN>
+WM_DEVICE void draw_inside(const wm_random_draw &p, wm_u64 block, wm_u32 *to) {
+    WM_UNROLL
+    for (int j = 0; j < BLOCKS; j++) {
+        int i = wm_thread() + j * THREADS;
+        wmWords w = draw_block(p, block, i);
+        store_block(to + 4 * i, wm_random_value(KIND, PLAIN, w, &p.line));
+    }
+}
+
+/* The same where the range begins or ends in the tile, or `out` lies off the sequence's 16 bytes. */
+template <int KIND, int BLOCKS>
+WM_DEVICE void draw_outside(const wm_random_draw &p, wm_u64 block, wm_i64 tile_word, int inside) {
+    WM_ROLL
+    for (int i = wm_thread(); i < THREADS * BLOCKS; i += THREADS) {
+        wmWords w = draw_block(p, block, i);
+        w = wm_random_value(KIND, 0, w, &p.line);
+        if (inside) {
+            store_shifted(p.out + (tile_word - p.from) + 4 * i, p.ahead, w);
+        } else {
+            store_edge(p, tile_word + 4 * i, w);
+        }
+    }
+}
+
+template <int KIND, int BLOCKS>
+WM_DEVICE void draw_tile(const wm_random_draw &p) {
+    const int N = THREADS * BLOCKS;
+    wm_u64 block = (p.first_tile + blockIdx.x) * N; /* its upper word is that of the whole tile */
+    wm_i64 tile_word = (wm_i64)blockIdx.x * (4 * N);
+    int inside = tile_word >= p.from && tile_word + 4 * N <= p.to;
+    if (!inside || p.ahead) {
+        draw_outside<KIND, BLOCKS>(p, block, tile_word, inside);
+    } else if (KIND == WM_DRAW_NORMAL_F32 && p.plain) { /* where 4 instructions of 117 show */
+        draw_inside<KIND, BLOCKS, 1>(p, block, p.out + (tile_word - p.from));
+    } else {
+        draw_inside<KIND, BLOCKS, 0>(p, block, p.out + (tile_word - p.from));
+    }
+}
+
+/* Blocks a thread: by measurement, few where memory binds, many where issue does; few as well for small draws. */
+WM_KERNEL __launch_bounds__(THREADS) wm_random_philox_bits(WM_PARAMS(wm_random_draw)) {
+    draw_tile<WM_DRAW_BITS, 2>(p);
+}
+WM_KERNEL __launch_bounds__(THREADS) wm_random_philox_uniform_f32(WM_PARAMS(wm_random_draw)) {
+    draw_tile<WM_DRAW_UNIFORM_F32, 2>(p);
+}
+WM_KERNEL __launch_bounds__(THREADS) wm_random_philox_uniform_f64(WM_PARAMS(wm_random_draw)) {
+    draw_tile<WM_DRAW_UNIFORM_F64, 2>(p);
+}
+WM_KERNEL __launch_bounds__(THREADS) wm_random_philox_normal_f32(WM_PARAMS(wm_random_draw)) {
+    draw_tile<WM_DRAW_NORMAL_F32, 8>(p);
+}
+WM_KERNEL __launch_bounds__(THREADS) wm_random_philox_normal_f64(WM_PARAMS(wm_random_draw)) {
+    draw_tile<WM_DRAW_NORMAL_F64, 8>(p);
+}
+WM_KERNEL __launch_bounds__(THREADS) wm_random_philox_normal_f32_small(WM_PARAMS(wm_random_draw)) {
+    draw_tile<WM_DRAW_NORMAL_F32, 2>(p);
+}
+WM_KERNEL __launch_bounds__(THREADS) wm_random_philox_normal_f64_small(WM_PARAMS(wm_random_draw)) {
+    draw_tile<WM_DRAW_NORMAL_F64, 2>(p);
+}
+
+/* ---- The solver ---- */
+
+typedef struct variant {
+    int kind;
+    int blocks;      /* a thread: the knob */
+    double fraction; /* of the bandwidth that it reaches */
+    const char *name;
+    void (*kernel)(WM_PARAMS(wm_random_draw));
+} variant;
+
+static const variant variants[] = {
+    {WM_DRAW_BITS,        2, 0.95, "wm_random_philox_bits",             wm_random_philox_bits            },
+    {WM_DRAW_UNIFORM_F32, 2, 0.95, "wm_random_philox_uniform_f32",      wm_random_philox_uniform_f32     },
+    {WM_DRAW_UNIFORM_F64, 2, 0.95, "wm_random_philox_uniform_f64",      wm_random_philox_uniform_f64     },
+    {WM_DRAW_NORMAL_F32,  8, 0.66, "wm_random_philox_normal_f32",       wm_random_philox_normal_f32      },
+    {WM_DRAW_NORMAL_F32,  2, 0.62, "wm_random_philox_normal_f32_small", wm_random_philox_normal_f32_small},
+    {WM_DRAW_NORMAL_F64,  8, 0.48, "wm_random_philox_normal_f64",       wm_random_philox_normal_f64      },
+    {WM_DRAW_NORMAL_F64,  2, 0.44, "wm_random_philox_normal_f64_small", wm_random_philox_normal_f64_small},
+};
+#define VARIANTS (int)(sizeof variants / sizeof *variants)
+
+static int kind_of(const wm_problem *problem) {
+    wmRandomKey key = {0, 0};
+    wmRandomArgs args = wmRandomArgsDefault(NULL, 0, key);
+    return wm_random_job_make(&problem->u.random, &args).kind;
+}
+
+static const variant *variant_of(const wm_problem *problem, const wm_offer *offer) {
+    int kind = kind_of(problem), i = 0;
+    while (i + 1 < VARIANTS && (variants[i].kind != kind || variants[i].blocks != offer->knob[0])) i++;
+    return &variants[i];
+}
+
+static int offer(wmContext *context, const wm_problem *problem, wm_offer *out, int capacity, wm_why *why) {
+    (void)why;
+    double bytes = wm_problem_cost(problem).bytes, speed = wm_context_bandwidth(context);
+    double multiprocessors = wm_context_device(context)->multiprocessors;
+    int kind = kind_of(problem), n = 0;
+    for (int i = 0; i < VARIANTS && n < capacity; i++) {
+        const variant *v = &variants[i];
+        if (v->kind != kind) continue;
+        /* The last wave counts as a whole one: eight thread blocks a multiprocessor, each of them a tile. */
+        double wave = 16.0 * THREADS * v->blocks * 8 * multiprocessors;
+        memset(&out[n], 0, sizeof out[n]);
+        out[n].seconds = 3e-6 + (bytes + 0.5 * wave) / (speed * v->fraction);
+        out[n].knob[0] = v->blocks;
+        out[n].capturable = 1;
+        out[n].concurrent = 1;
+        n++;
+    }
+    return n;
+}
+
+static wmStatus make(wmContext *context, const wm_problem *problem, const wm_offer *offer, void **state) {
+    const variant *v = variant_of(problem, offer);
+    *state = NULL;
+    return wm_prepare_kernel(context, v->name, reinterpret_cast<const void *>(v->kernel), 0);
+}
+
+/* Elements offset … offset + count - 1, without a wrap, to `out`. */
+static wmStatus launch(const wm_run *run, const wm_random_job *job, uint64_t offset, int64_t count, void *out) {
+    const variant *v = variant_of(run->problem, run->offer);
+    wm_u64 words = (wm_u64)job->element / 4, per_block = 4 / words, tile = (wm_u64)THREADS * v->blocks;
+    wm_random_draw p;
+    memset(&p, 0, sizeof p);
+    p.out = static_cast<wm_u32 *>(out);
+    p.first_tile = offset / per_block / tile;
+    p.from = (wm_i64)(words * (offset - p.first_tile * tile * per_block));
+    p.to = p.from + (wm_i64)words * count;
+    p.ahead = (int)((reinterpret_cast<wm_u64>(out) / 4 - (wm_u64)p.from) & 3);
+    p.plain = job->line.scale64 == 1 && job->line.shift64 == 0;
+    p.substream = job->key.substream;
+    for (wm_u32 r = 0; r < 10; r++) {
+        p.round_key[2 * r] = (wm_u32)job->key.seed + r * 0x9e3779b9u;
+        p.round_key[2 * r + 1] = (wm_u32)(job->key.seed >> 32) + r * 0xbb67ae85u;
+    }
+    p.line = job->line;
+    wm_launch l;
+    memset(&l, 0, sizeof l);
+    l.kernel = reinterpret_cast<const void *>(v->kernel);
+    l.grid = {(unsigned)((p.to + 4 * (wm_i64)tile - 1) / (4 * (wm_i64)tile)), 1, 1};
+    l.block = {THREADS, 1, 1};
+    l.params = &p;
+    l.params_bytes = sizeof p;
+    return wm_launch_kernel(run->context, v->name, &l, run->stream);
+}
+
+static wmStatus run(const wm_run *run) {
+    const wmRandomArgs *args = &run->args->random;
+    wm_random_job job = wm_random_job_make(&run->problem->u.random, args);
+    wm_u64 left = 0 - args->offset; /* elements up to the wrap; 0 stands for 2^64 */
+    int64_t first = left && left < (wm_u64)args->count ? (int64_t)left : args->count;
+    if (args->count == 0) return WM_OK;
+    WM_TRY(launch(run, &job, args->offset, first, args->out));
+    if (first == args->count) return WM_OK;
+    return launch(run, &job, 0, args->count - first, static_cast<char *>(args->out) + first * job.element);
+}
+
+static void drop(wmContext *context, void *state) {
+    (void)context, (void)state;
+}
+
+extern "C" const wm_solver wm_random_philox = {
+    "random_philox",
+    WM_RANDOM,
+    WM_PLACE_GPU,
+    WM_OURS,
+    1,
+    0,
+    WM_RND_BITS | WM_RND_UNIFORM | WM_RND_NORMAL | WM_RND_32 | WM_RND_64 | WM_RND_COUNTER | WM_RND_GPU_TO_GPU,
+    {"blocks", NULL},
+    offer,
+    make,
+    run,
+    drop,
+};

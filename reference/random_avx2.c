@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random numbers on the CPU, for AVX2 and FMA3. */
+#include "reference/random_body.h"
+
+void wm_random_blocks_avx2(const wm_random_job *job, uint64_t block, int64_t blocks, unsigned char *out) {
+    draw(job, block, blocks, out);
+}

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random numbers on the CPU, for AVX-512 (F, DQ, BW, VL). */
+#include "reference/random_body.h"
+
+void wm_random_blocks_avx512(const wm_random_job *job, uint64_t block, int64_t blocks, unsigned char *out) {
+    draw(job, block, blocks, out);
+}
