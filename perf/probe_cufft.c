@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What cuFFT says of its work area before a plan exists and after, and what each answer costs: decides how the cufft
- * solver states its workspace. gcc perf/probe_cufft.c -I$CUDA/include -L$CUDA/lib64 -lcufft -lcudart -o probe_cufft
+ * solver states its workspace. On an H200 with cuFFT 12.0 (CUDA 13.0) estimate, get_size and the plan agreed on every
+ * row; the first question of a kind took 20 to 480 ms, the plan behind it 0.3 to 3 ms. gcc perf/probe_cufft.c
+ * -I$CUDA/include -L$CUDA/lib64 -lcufft -lcudart -o probe_cufft
  */
 #include <cuda_runtime.h>
 #include <cufft.h>
