@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Your own kernel with warpmath inside: noise is drawn in registers, transformed by its block, low-pass filtered and
- * transformed back, and touches memory once, when it is done. The check repeats it with the host API, on the CPU, where the
- * noise has the same bits.
+ * transformed back, and touches memory once, when it is done. The check repeats it with the host API, on the CPU, where
+ * the noise has the same bits.
  *
  *     nvcc -std=c++17 -gencode arch=compute_90a,code=sm_90a filtered_noise.cu $(pkg-config --cflags --libs warpmath)
  */

@@ -33,8 +33,8 @@ WM_API WM_CHECKED wmStatus wmWisdomLoad(wmContext *context, const char *path, wm
 WM_API WM_CHECKED wmStatus wmWisdomSave(wmContext *context, const char *path, wmWisdomCount *count);
 
 /**
- * Forgets the entries whose problem string matches `pattern` (* and ?; NULL: all): now in memory, and in the file at the
- * next wmWisdomSave.
+ * Forgets the entries whose problem string matches `pattern` (* and ?; NULL: all): now in memory, and in the file at
+ * the next wmWisdomSave.
  */
 WM_API WM_CHECKED wmStatus wmWisdomForget(wmContext *context, const char *pattern, wmWisdomCount *count);
 

@@ -118,7 +118,8 @@ WM_KERNEL wm_toy_wide_kernel(WM_PARAMS(wm_toy_ints)) {
     }
 }
 
-/* A tile ahead by asynchronous copies, the example of copy.cuh: out = in + the element 32 further on, 0 past the end. */
+/* A tile ahead by asynchronous copies, the example of copy.cuh: out = in + the element 32 further on, 0 past the end.
+ */
 WM_KERNEL wm_toy_copy_kernel(WM_PARAMS(wm_toy_ints)) {
     int(*tile)[128] = wm_shared<int[128]>(), t = wm_thread();
     int rounds = wm_divide_up(p.n, 128);
