@@ -143,7 +143,7 @@ static void judge(walk *w, const void *in, const walk_buffer *out, unsigned char
         int64_t index[3] = {t / (rounds[1] * rounds[2]), t / rounds[2] % rounds[1], t % rounds[2]};
         sums s = {0, 0};
         add_array(d, &oracle, wm_oracle_fft_array(&oracle, in, index, scratch), index, out->host, marks, &s);
-        double error = sqrt(s.error / (s.size > 0 ? s.size : 1)) / gate(d);
+        double error = sqrt(s.error / (s.size > 0 ? s.size : 1)) / gate(w);
         if (error > w->worst) w->worst = error;
         if (!(error <= 1)) walk_fail(w, "array %lld: L2 error is %.3g of its gate", (long long)t, error);
     }
