@@ -4,6 +4,7 @@
  * call is made when the library is loaded.
  */
 #include "lib/gpu.h"
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -232,6 +233,47 @@ static int launch(void *self, const wm_launch *l, wmStream stream) {
     return (int)cudaLaunchKernelExC(&config, l->kernel, args);
 }
 
+/* ---- Tensor maps ---- */
+
+/* Only the driver makes them, and it is loaded, not linked: the runtime finds the function. */
+typedef CUresult (*encode_function)(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *,
+                                    const cuuint64_t *, const cuuint32_t *, const cuuint32_t *, CUtensorMapInterleave,
+                                    CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
+
+static pthread_once_t encode_once = PTHREAD_ONCE_INIT;
+static encode_function encode;
+
+static void look_for_encode(void) {
+    enum cudaDriverEntryPointQueryResult result;
+    void *found = NULL;
+    if (cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &result) !=
+            cudaSuccess ||
+        result != cudaDriverEntryPointSuccess)
+        return;
+    memcpy(&encode, &found, sizeof encode);
+}
+
+/*
+ * Drivers before 13.2 set a bit of the map (of its out-of-bounds addressing) wrongly for tensors under 128 KiB; Hopper
+ * ignores that bit, and only kernels for Hopper ask for maps so far.
+ */
+static int tensor_map(void *self, const wm_tensor *t, void *map) {
+    (void)self;
+    pthread_once(&encode_once, look_for_encode);
+    if (!encode) return (int)cudaErrorNotSupported;
+    const CUtensorMapDataType type = t->type == WM_F32    ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
+                                     : t->type == WM_BF16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+                                                          : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+    const cuuint64_t size = t->type == WM_F32 ? 4 : 2;
+    const cuuint64_t dim[3] = {(cuuint64_t)t->dim[0], (cuuint64_t)t->dim[1], (cuuint64_t)t->dim[2]};
+    const cuuint64_t stride[2] = {(cuuint64_t)t->stride[0] * size, (cuuint64_t)t->stride[1] * size};
+    const cuuint32_t box[3] = {(cuuint32_t)t->box[0], (cuuint32_t)t->box[1], 1}, each[3] = {1, 1, 1};
+    CUresult result = encode((CUtensorMap *)map, type, 3, (void *)(uintptr_t)t->base, dim, stride, box, each,
+                             CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    return (int)result; /* the driver's numbers are the runtime's */
+}
+
 /* ---- Graphs ---- */
 
 static int capture_begin(void *self, wmStream stream) {
@@ -357,6 +399,7 @@ static const wm_gpu table = {
     .prepare = prepare,
     .occupancy = occupancy,
     .launch = launch,
+    .tensor_map = tensor_map,
     .capture_begin = capture_begin,
     .capture_end = capture_end,
     .graph_instantiate = graph_instantiate,

@@ -49,6 +49,18 @@ typedef struct wm_launch {
     size_t params_bytes; /* sizeof the struct: whoever defers the launch copies it */
 } wm_launch;
 
+/**
+ * A batch of matrices as the bulk copy engine (sm_90 and newer) sees them, and the box that one copy moves. Element
+ * (x, y, z) is at base + x + y · stride[0] + z · stride[1]. In shared memory a box is swizzled over 128 bytes
+ * (warpmath/device/tma.cuh), so box[0] elements are at most 128 bytes.
+ */
+typedef struct wm_tensor {
+    const void *base; /* a multiple of 16 bytes, as are the strides */
+    wmType type;      /* WM_F16, WM_BF16 or WM_F32 */
+    int64_t dim[3], stride[2];
+    int box[2];
+} wm_tensor;
+
 typedef void *wm_event; /* a cudaEvent_t */
 
 typedef struct wm_gpu {
@@ -83,6 +95,9 @@ typedef struct wm_gpu {
     int (*prepare)(void *self, const void *kernel, size_t shared);
     int (*occupancy)(void *self, const void *kernel, int threads, size_t shared, int *blocks_per_multiprocessor);
     int (*launch)(void *self, const wm_launch *launch, wmStream stream);
+    /* Fills the 128 bytes at `map`, a multiple of 64, for use in a kernel's parameter. Touches no device, so it may be
+     * called at execution and during a capture. Error 801 (not supported): the driver or the device has no maps. */
+    int (*tensor_map)(void *self, const wm_tensor *tensor, void *map);
 
     int (*capture_begin)(void *self, wmStream stream); /* thread-local mode */
     int (*capture_end)(void *self, wmStream stream, wmGraph *out);

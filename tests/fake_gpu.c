@@ -255,6 +255,14 @@ static int launch(void *self, const wm_launch *l, wmStream stream) {
     return wm_fake_enqueue_on(fake, error, stream, &op);
 }
 
+/* The fake has no copy engine. */
+static int tensor_map(void *self, const wm_tensor *tensor, void *map) {
+    (void)self;
+    (void)tensor;
+    (void)map;
+    return WM_FAKE_NOT_SUPPORTED;
+}
+
 /* ---- Errors ---- */
 
 static int peek_error(void *self) {
@@ -292,6 +300,8 @@ static const char *error_name(void *self, int error) {
         return "cudaErrorIllegalAddress";
     case WM_FAKE_LAUNCH_FAILURE:
         return "cudaErrorLaunchFailure";
+    case WM_FAKE_NOT_SUPPORTED:
+        return "cudaErrorNotSupported";
     case WM_FAKE_CAPTURE_UNSUPPORTED:
         return "cudaErrorStreamCaptureUnsupported";
     case WM_FAKE_CAPTURE_INVALIDATED:
@@ -317,6 +327,7 @@ static const wm_gpu functions = {
     .prepare = prepare,
     .occupancy = occupancy,
     .launch = launch,
+    .tensor_map = tensor_map,
     .peek_error = peek_error,
     .clear_error = clear_error,
     .error_name = error_name,
