@@ -34,12 +34,12 @@ if(NOT WARPMATH_CUDA STREQUAL "OFF")
     endif()
 endif()
 
-# Adds kernels to the target. Their host side must not pull in libstdc++: no exceptions, no guarded statics.
+# Adds kernels to the target. A kernel that spills or needs local memory fails the build. Their host side must not pull in libstdc++: no exceptions, no guarded statics.
 function(warpmath_add_kernels target)
     target_sources(${target} PRIVATE ${ARGN})
     target_compile_definitions(${target} PRIVATE WM_HAVE_CUDA=1)
     target_include_directories(${target} PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
     target_compile_options(${target} PRIVATE
-        "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xcompiler -Wall,-Wextra,-fno-exceptions,-fno-threadsafe-statics,-fno-asynchronous-unwind-tables,-fvisibility=hidden -Werror all-warnings -Xptxas -warn-spills>")
+        "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xcompiler -Wall,-Wextra,-fno-exceptions,-fno-threadsafe-statics,-fno-asynchronous-unwind-tables,-fvisibility=hidden -Werror all-warnings -Xptxas -warn-spills,-warn-lmem-usage,-Werror>")
     set_target_properties(${target} PROPERTIES CUDA_VISIBILITY_PRESET hidden)
 endfunction()
