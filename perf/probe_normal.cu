@@ -26,12 +26,8 @@
 
 /* ---- Issue costs: WIDE products, FMAs, LOP3s and others, interleaved in one loop of a full machine ---- */
 
-struct Mix {
-    int wide, split, fma, lop, convert, select, root, dfma;
-};
-
 template <int WIDE, int SPLIT, int FMA, int LOP, int CONVERT, int SELECT, int ROOT, int DFMA>
-__global__ void __launch_bounds__(256) mix(unsigned *out, unsigned long long *cycles, int rounds, unsigned k) {
+__global__ void __launch_bounds__(256, 4) mix(unsigned *out, unsigned long long *cycles, int rounds, unsigned k) {
     unsigned x[4], y[4], c[4];
     float f[4], g[4], s[4];
     double d[4];
@@ -85,7 +81,7 @@ static unsigned long long *scratch_cycles;
 
 template <int WIDE, int SPLIT, int FMA, int LOP, int CONVERT, int SELECT, int ROOT, int DFMA>
 static void cost(void) {
-    enum { ROUNDS = 400, PER_SM = 8 };
+    enum { ROUNDS = 4000, PER_SM = 4 }; /* 8 warps a scheduler, all resident */
     int blocks = multiprocessors * PER_SM;
     cudaEvent_t from, to;
     CHECK(cudaEventCreate(&from));
@@ -102,10 +98,9 @@ static void cost(void) {
     CHECK(cudaMemcpy(cycles.data(), scratch_cycles, blocks * 8, cudaMemcpyDeviceToHost));
     std::sort(cycles.begin(), cycles.end());
     double median = (double)cycles[blocks / 2];
-    /* 16 warps a scheduler run the loop side by side */
     printf("  wide %2d split %2d fma %2d lop %2d convert %2d select %2d root %2d dfma %2d: %7.1f cycles a warp, %.2f "
            "GHz\n",
-           WIDE, SPLIT, FMA, LOP, CONVERT, SELECT, ROOT, DFMA, median / ROUNDS / 16, median / ms * 1e-6);
+           WIDE, SPLIT, FMA, LOP, CONVERT, SELECT, ROOT, DFMA, median / ROUNDS / 8, median / ms * 1e-6);
 }
 
 static void costs(void) {
@@ -146,7 +141,7 @@ struct Params {
     unsigned round[20];
 };
 
-enum Mode { BITS, NORMAL, SEVEN, OCTANT, FAST, NORMAL64, HALF64 };
+enum Mode { BITS, NORMAL, SEVEN, OCTANT, FAST, NORMAL64 };
 
 __device__ __forceinline__ unsigned bits(float x) {
     return __float_as_uint(x);
@@ -201,21 +196,6 @@ __device__ __forceinline__ void fast(unsigned a, unsigned b, float *first, float
     *second = r * __sinf(angle);
 }
 
-/* f64 as in f32: half a turn and a sign, degrees 8 and 7 (timing only: these coefficients are f32's and Taylor's). */
-__device__ __forceinline__ void half64(wm_u64 a, wm_u64 b, double *first, double *second) {
-    double r = wm_exact_sqrt64(wm_normal_square_f64(a));
-    r = wm_exact_f64(wm_exact_bits64(r) ^ (b & 0x8000000000000000ull));
-    double x = wm_random_shifted64(b & 0xfffffffffffffull, -0.5), t = __fma_rn(-x, x, 0.25), c = 1e-7, s = 1e-7;
-    const double C[7] = {1.1e-5, 2.3e-4, 2.31e-2, 0.2047, 1.1155, 3.14158, 3.14159265};
-    const double S[8] = {1.1e-6, 1.3e-5, 2.4e-4, 7.749e-2, 0.5207, 2.1304634, 3.9999, 2.0};
-#pragma unroll
-    for (int i = 0; i < 7; i++) c = __fma_rn(c, t, C[i]);
-#pragma unroll
-    for (int i = 0; i < 8; i++) s = __fma_rn(s, t, S[i]);
-    *first = __dmul_rn(__dmul_rn(r, t), c);
-    *second = __dmul_rn(__dmul_rn(r, x), s);
-}
-
 template <int MODE>
 __device__ __forceinline__ uint4 value(wmWords w) {
     float z[4];
@@ -223,7 +203,6 @@ __device__ __forceinline__ uint4 value(wmWords w) {
     wm_u64 a = w.w[0] | (wm_u64)w.w[1] << 32, b = w.w[2] | (wm_u64)w.w[3] << 32;
     if (MODE == BITS) return make_uint4(w.w[0], w.w[1], w.w[2], w.w[3]);
     if (MODE == NORMAL64) wm_normal_f64(a, b, &d[0], &d[1]);
-    if (MODE == HALF64) half64(a, b, &d[0], &d[1]);
     if (MODE >= NORMAL64)
         return make_uint4(__double2loint(d[0]), __double2hiint(d[0]), __double2loint(d[1]), __double2hiint(d[1]));
 #pragma unroll
@@ -363,12 +342,11 @@ int main(void) {
         {                "degree 7 x8, constant keys",               launch<SEVEN,    8,  1, 256, 1>, {}},
         {                "octants x8, constant keys",                launch<OCTANT,   8,  1, 256, 1>, {}},
         {                "fast x8, constant keys",                   launch<FAST,     8,  1, 256, 1>, {}},
-        {                "f64 octants x4",                           launch<NORMAL64, 4,  0, 256, 1>, {}},
-        {                "f64 octants x8",                           launch<NORMAL64, 8,  0, 256, 1>, {}},
-        {                "f64 octants x8, constant keys",            launch<NORMAL64, 8,  1, 256, 1>, {}},
-        {                "f64 octants x8, constant keys, no stores", launch<NORMAL64, 8,  1, 256, 0>, {}},
-        {                "f64 octants x16, constant keys",           launch<NORMAL64, 16, 1, 256, 1>, {}},
-        {                "f64 half turn x8, constant keys",          launch<HALF64,   8,  1, 256, 1>, {}},
+        {                "f64 x4",                                   launch<NORMAL64, 4,  0, 256, 1>, {}},
+        {                "f64 x8",                                   launch<NORMAL64, 8,  0, 256, 1>, {}},
+        {                "f64 x8, constant keys",                    launch<NORMAL64, 8,  1, 256, 1>, {}},
+        {                "f64 x8, constant keys, no stores",         launch<NORMAL64, 8,  1, 256, 0>, {}},
+        {                "f64 x16, constant keys",                   launch<NORMAL64, 16, 1, 256, 1>, {}},
     };
     cudaEvent_t from, to;
     CHECK(cudaEventCreate(&from));
