@@ -254,7 +254,7 @@ extern "C" const wm_solver wm_random_philox = {
     WM_PLACE_GPU,
     WM_OURS,
     1,
-    1, /* judges: nothing else draws counter order on a GPU, and the tests hold it to the CPU's bits */
+    0,
     WM_RND_BITS | WM_RND_UNIFORM | WM_RND_NORMAL | WM_RND_32 | WM_RND_64 | WM_RND_COUNTER | WM_RND_GPU_TO_GPU,
     {"blocks", NULL},
     offer,

@@ -67,7 +67,9 @@ WM_BOTH wmWords wmRandomBlock(wmRandomKey key, unsigned long long block) {
 
 /** Word i of the key's sequence: 32 random bits. One Philox block; take wmRandomBlock for four at that price. */
 WM_BOTH unsigned int wmBitsU32(wmRandomKey key, unsigned long long i) {
-    return wmRandomBlock(key, i >> 2).w[i & 3];
+    wmWords words = wmRandomBlock(key, i >> 2); /* chosen by selects: an index would move the array out of registers */
+    wm_u32 even = i & 2 ? words.w[2] : words.w[0], odd = i & 2 ? words.w[3] : words.w[1];
+    return i & 1 ? odd : even;
 }
 
 /** 64-bit element i of the key's sequence: words 2i (low) and 2i + 1 (high). One Philox block. */

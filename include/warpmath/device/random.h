@@ -267,12 +267,16 @@ WM_BOTH wmF64x2 wmNormalF64x2(wmRandomKey key, unsigned long long block) {
 
 /** Element i of the key's sequence, standard normal: |z| <= 6.77, never 0, infinite or NaN. */
 WM_BOTH float wmNormalF32(wmRandomKey key, unsigned long long i) {
-    return wmNormalF32x4(key, i >> 2).v[i & 3];
+    wmWords w = wmRandomBlock(key, i >> 2); /* the element's pair alone, by selects: nothing is indexed */
+    float first = 0.0f, second = 0.0f;
+    wm_normal_f32(i & 2 ? w.w[2] : w.w[0], i & 2 ? w.w[3] : w.w[1], &first, &second);
+    return i & 1 ? second : first;
 }
 
 /** 64-bit element i of the key's sequence, standard normal: |z| <= 8.58, never 0, infinite or NaN. */
 WM_BOTH double wmNormalF64(wmRandomKey key, unsigned long long i) {
-    return wmNormalF64x2(key, i >> 1).v[i & 1];
+    wmF64x2 pair = wmNormalF64x2(key, i >> 1);
+    return i & 1 ? pair.v[1] : pair.v[0];
 }
 
 #endif
