@@ -5,14 +5,21 @@
 
 #include <stdlib.h>
 
-static const double most_terms = 1 << 28; /* about a second */
+static const double most_terms = 1 << 29; /* some seconds */
 
-/** Terms that the definition sums over, all arrays together. */
+static double prime_factors(int64_t n) {
+    double sum = 0;
+    for (int64_t p = 2; n > 1; p = p * p > n ? n : p + 1)
+        for (; n % p == 0; n /= p) sum += (double)p;
+    return sum;
+}
+
+/** Terms that it sums over, all arrays together. */
 static double terms_of(const wmFftDesc *d) {
-    double points = 1, lengths = 0;
-    for (int i = 0; i < d->rank; i++) points *= (double)d->dim[i].n, lengths += (double)d->dim[i].n;
+    double points = 1, factors = 1;
+    for (int i = 0; i < d->rank; i++) points *= (double)d->dim[i].n, factors += prime_factors(d->dim[i].n);
     for (int i = 0; i < d->loops; i++) points *= (double)d->loop[i].n;
-    return points * lengths;
+    return points * factors;
 }
 
 static int fft_naive_offer(wmContext *context, const wm_problem *problem, wm_offer *out, int capacity, wm_why *why) {
@@ -20,9 +27,13 @@ static int fft_naive_offer(wmContext *context, const wm_problem *problem, wm_off
     const wmFftDesc *d = &problem->u.fft;
     double terms = terms_of(d);
     if (terms > most_terms) return wm_refuse(why, "%.3g terms by the definition; at most %.3g", terms, most_terms);
-    int64_t values = 2; /* two arrays of the larger side: see wm_oracle_fft_scratch */
-    for (int i = 0; i < d->rank; i++) values *= d->dim[i].n;
-    *out = (wm_offer){.seconds = 200e-9 + 4e-9 * terms, .workspace = (size_t)values * sizeof(wm_root), .concurrent = 1};
+    int64_t points = 1, longest = 1; /* two arrays and three lines: see wm_oracle_fft_scratch */
+    for (int i = 0; i < d->rank; i++) {
+        points *= d->dim[i].n;
+        if (d->dim[i].n > longest) longest = d->dim[i].n;
+    }
+    size_t values = (size_t)(2 * points + 3 * longest);
+    *out = (wm_offer){.seconds = 200e-9 + 5e-9 * terms, .workspace = values * sizeof(wm_root), .concurrent = 1};
     return 1;
 }
 

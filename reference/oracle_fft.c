@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The transform by its definition. A stored half spectrum stands for the whole: each of its bins counts twice, once for
- * its mirror image, except DC and (even n) Nyquist of the last axis; the real part of the sum is the result. So what
- * the imaginary parts of these bins hold does not matter, as the API promises.
+ * The transform by its definition: literally for chosen elements; for whole arrays axis by axis and prime factor by
+ * prime factor, which a test compares with the former. A stored half spectrum stands for the whole: each of its bins
+ * counts twice, once for its mirror image, except DC and (even n) Nyquist of the last axis; the real part of the sum is
+ * the result. So what the imaginary parts of these bins hold does not matter, as the API promises.
  */
 #include "oracle_fft.h"
 
@@ -47,9 +48,16 @@ int64_t wm_oracle_fft_count(const wm_oracle_fft *oracle) {
     return product(oracle->out);
 }
 
+/** Points of the longest axis. */
+static int64_t longest(const wmFftDesc *d) {
+    int64_t n = 1;
+    for (int i = 0; i < d->rank; i++) n = d->dim[i].n > n ? d->dim[i].n : n;
+    return n;
+}
+
 int64_t wm_oracle_fft_scratch(const wm_oracle_fft *oracle) {
     int64_t in = product(oracle->in), out = product(oracle->out);
-    return 2 * (in > out ? in : out);
+    return 2 * (in > out ? in : out) + 3 * longest(&oracle->desc);
 }
 
 int64_t wm_oracle_fft_offset(const wm_oracle_fft *oracle, const int64_t *index, const int64_t *element) {
@@ -83,27 +91,48 @@ static wm_root input_at(const wm_oracle_fft *oracle, const void *in, const int64
     return x;
 }
 
-/** x[outer][a][inner] to y[outer][b][inner]: b outputs from a inputs of an axis of n points. */
+/**
+ * One line: n values x[0], x[step], … to y, by the definition for each prime factor of n: p transforms of n / p points,
+ * then sums of p terms. w: the roots of `circle`, a multiple of n; spare: n values.
+ */
+static void transform_line(const wm_root *x, int64_t step, int64_t n, const wm_root *w, int64_t circle, wm_root *y,
+                           wm_root *spare) {
+    int64_t p = 2;
+    while (n > 1 && n % p) p = p * p > n ? n : p + 1;
+    if (n == 1) {
+        y[0] = x[0];
+        return;
+    }
+    int64_t m = n / p, turn = circle / n;
+    for (int64_t i = 0; i < p; i++) transform_line(x + i * step, step * p, m, w, circle, spare + i * m, y + i * m);
+    for (int64_t k = 0; k < n; k++) {
+        wm_root sum = {0, 0};
+        for (int64_t i = 0, at = 0, from = k % m; i < p; i++, at = at + k < n ? at + k : at + k - n, from += m) {
+            wm_root a = spare[from], b = w[at * turn];
+            sum.re += a.re * b.re - a.im * b.im;
+            sum.im += a.re * b.im + a.im * b.re;
+        }
+        y[k] = sum;
+    }
+}
+
+/** x[outer][a][inner] to y[outer][b][inner]: b outputs from a inputs, the rest of n being 0. line: 3 n values. */
 static void transform_axis(const wm_root *roots, int64_t n, int64_t a, int64_t b, int64_t outer, int64_t inner,
-                           const wm_root *x, wm_root *y) {
+                           const wm_root *x, wm_root *y, wm_root *line) {
     for (int64_t o = 0; o < outer; o++)
-        for (int64_t k = 0; k < b; k++)
-            for (int64_t i = 0; i < inner; i++) {
-                wm_root sum = {0, 0};
-                for (int64_t j = 0, at = 0; j < a; j++, at = at + k < n ? at + k : at + k - n) {
-                    wm_root v = x[(o * a + j) * inner + i], w = roots[at];
-                    sum.re += v.re * w.re - v.im * w.im;
-                    sum.im += v.re * w.im + v.im * w.re;
-                }
-                y[(o * b + k) * inner + i] = sum;
-            }
+        for (int64_t i = 0; i < inner; i++) {
+            for (int64_t j = 0; j < n; j++) line[j] = j < a ? x[(o * a + j) * inner + i] : (wm_root){0, 0};
+            transform_line(line, 1, n, roots, n, line + n, line + 2 * n);
+            for (int64_t k = 0; k < b; k++) y[(o * b + k) * inner + i] = line[n + k];
+        }
 }
 
 const wm_root *wm_oracle_fft_array(const wm_oracle_fft *oracle, const void *in, const int64_t *index,
                                    wm_root *scratch) {
     const int64_t *n = oracle->in;
     int64_t j[3] = {0, 0, 0}, at = 0, extent[3] = {n[0], n[1], n[2]};
-    wm_root *x = scratch, *y = scratch + wm_oracle_fft_scratch(oracle) / 2;
+    int64_t lines = 3 * longest(&oracle->desc);
+    wm_root *x = scratch + lines, *y = x + (wm_oracle_fft_scratch(oracle) - lines) / 2;
     for (j[0] = 0; j[0] < n[0]; j[0]++)
         for (j[1] = 0; j[1] < n[1]; j[1]++)
             for (j[2] = 0; j[2] < n[2]; j[2]++) x[at++] = input_at(oracle, in, index, j);
@@ -111,7 +140,7 @@ const wm_root *wm_oracle_fft_array(const wm_oracle_fft *oracle, const void *in, 
         int64_t outer = 1, inner = 1;
         for (int k = 0; k < i; k++) outer *= extent[k];
         for (int k = i + 1; k < 3; k++) inner *= extent[k];
-        transform_axis(oracle->roots[i], oracle->desc.dim[i].n, extent[i], oracle->out[i], outer, inner, x, y);
+        transform_axis(oracle->roots[i], oracle->desc.dim[i].n, extent[i], oracle->out[i], outer, inner, x, y, scratch);
         extent[i] = oracle->out[i];
         wm_root *t = x;
         x = y, y = t;

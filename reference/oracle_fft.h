@@ -31,7 +31,7 @@ int64_t wm_oracle_fft_scratch(const wm_oracle_fft *oracle);
 
 /**
  * Transforms one array of the batch: number index[i] of loop i. The result is packed row-major in scratch (real outputs
- * in .re). Work: elements times the sum of the axis lengths.
+ * in .re). Work: elements times the sum of the axis lengths' prime factors.
  */
 const wm_root *wm_oracle_fft_array(const wm_oracle_fft *oracle, const void *in, const int64_t *index, wm_root *scratch);
 

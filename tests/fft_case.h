@@ -118,7 +118,8 @@ static inline size_t fft_bytes(const wmFftDesc *d, int output) {
     return (size_t)wm_fft_span(d, output) * wmTypeSize(wm_fft_side_type(d, output));
 }
 
-/** 0.9 u sqrt(log2 N) for smooth lengths, 1.6 with a prime factor above 31; u at least for sums of one or two terms. */
+/** 0.9 u sqrt(log2 N) for smooth lengths, 1.6 with a prime factor above 31; a scale adds its own rounding, and its
+ * product's. */
 static inline double fft_gate(const wmFftDesc *d) {
     double factor = 0.9, points = (double)wm_fft_points(d);
     for (int i = 0; i < d->rank; i++) {
@@ -127,7 +128,8 @@ static inline double fft_gate(const wmFftDesc *d) {
             while (n % p == 0) n /= p;
         if (n > 1) factor = 1.6;
     }
-    return factor * (d->type == WM_F64 ? 0x1p-53 : 0x1p-24) * sqrt(log2(points < 2 ? 2 : points));
+    double u = d->type == WM_F64 ? 0x1p-53 : 0x1p-24;
+    return factor * u * sqrt(log2(points < 2 ? 2 : points)) + (d->scale ? u : 0);
 }
 
 /** Visits every output element of every array: its offset on the output side and the value that the oracle wants. */
