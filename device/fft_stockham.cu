@@ -12,15 +12,19 @@
  * neighbouring threads take neighbouring transforms.
  *
  * Refuses: other lengths, rank 2 and 3, real transforms.
- * Floor: one read and one write of the data, 16 bytes a point in f32. Predicted on an H200: 0.95 of the copy rate for
- * f32 from 2^5 to 2^12 (44 instructions and two exchanges a point take 40 and 55 % of what an SM can issue and move in
- * that time; three blocks an SM overlap their phases), 0.9 below, 0.85 in f64. Not yet measured.
- * Source of the idea: Stockham's self-sorting passes as in Govindaraju et al., "High performance discrete Fourier
- * transforms on graphics processors" (SC 2008); padding and register layout are our own.
+ * Floor: one read and one write of the data, 16 bytes a point in f32; 0.95 of the copy rate was predicted from 2^5 on
+ * (44 instructions and two exchanges a point are 40 and 55 % of what an SM can issue and move in that time; three
+ * blocks an SM overlap their phases). Measured on an H200 on 2026-11-30, 2^26 points, fraction of the 4.29 TB/s copy:
+ * f32 2^1 … 2^12 0.96 0.95 0.94 0.93 0.80 0.88 0.89 0.93 0.93 0.91 0.92 0.90; f64 2^1 … 2^6 0.96 0.94 0.92 0.88 0.84
+ * 0.91. Beside cuFFT: perf/results/h200/fft_stockham.csv. f64 from 2^7 to 2^11 holds 8 points a thread, since 16 left
+ * one block an SM waiting (0.8 falling to 0.6). Source of the idea: Stockham's self-sorting passes as in Govindaraju et
+ * al., "High performance discrete Fourier transforms on graphics processors" (SC 2008); padding and register layout are
+ * our own.
  */
 #include <warpmath/device/fft.cuh>
 
 #include "device/fft_stockham.cuh"
+#include "host/fft_rates.h"
 #include "reference/fft_layout.h"
 #include "lib/solver.h"
 
@@ -90,7 +94,7 @@ WM_DEVICE void store_packed(const wm_fft_job &p, C *slab, const C *x) {
 template <int N, class C>
 WM_DEVICE void transform(C *x, const wm_fft_job &p, C *slab, int t) {
     using real = decltype(C().re);
-    constexpr int E = wmFftElements(N);
+    constexpr int E = wmFftElements(N, (int)sizeof(C) / 2);
     const real sign = (real)p.sign, re = (real)p.scale, im = (real)(p.scale * p.sign);
     WM_UNROLL
     for (int e = 0; e < E; e++) x[e].im *= sign;
@@ -104,7 +108,7 @@ WM_DEVICE void transform(C *x, const wm_fft_job &p, C *slab, int t) {
 
 template <int N, class C>
 WM_DEVICE void one_pass(const wm_fft_job &p) {
-    constexpr int E = wmFftElements(N), T = wmFftThreads(N);
+    constexpr int E = wmFftElements(N, (int)sizeof(C) / 2), T = N / E;
     C *shared = wm_shared<C>(), x[E];
     if (T == 1 && p.packed) {
         load_packed<N>(p, shared, x);
@@ -185,19 +189,19 @@ WM_KERNEL __launch_bounds__(256) wm_fft_stockham_f64_32(WM_PARAMS(wm_fft_job)) {
 WM_KERNEL __launch_bounds__(256) wm_fft_stockham_f64_64(WM_PARAMS(wm_fft_job)) {
     one_pass<64, wmC128>(p);
 }
-WM_KERNEL __launch_bounds__(256) wm_fft_stockham_f64_128(WM_PARAMS(wm_fft_job)) {
+WM_KERNEL __launch_bounds__(256, 3) wm_fft_stockham_f64_128(WM_PARAMS(wm_fft_job)) {
     one_pass<128, wmC128>(p);
 }
-WM_KERNEL __launch_bounds__(256) wm_fft_stockham_f64_256(WM_PARAMS(wm_fft_job)) {
+WM_KERNEL __launch_bounds__(256, 3) wm_fft_stockham_f64_256(WM_PARAMS(wm_fft_job)) {
     one_pass<256, wmC128>(p);
 }
-WM_KERNEL __launch_bounds__(256) wm_fft_stockham_f64_512(WM_PARAMS(wm_fft_job)) {
+WM_KERNEL __launch_bounds__(256, 3) wm_fft_stockham_f64_512(WM_PARAMS(wm_fft_job)) {
     one_pass<512, wmC128>(p);
 }
-WM_KERNEL __launch_bounds__(256) wm_fft_stockham_f64_1024(WM_PARAMS(wm_fft_job)) {
+WM_KERNEL __launch_bounds__(256, 3) wm_fft_stockham_f64_1024(WM_PARAMS(wm_fft_job)) {
     one_pass<1024, wmC128>(p);
 }
-WM_KERNEL __launch_bounds__(256) wm_fft_stockham_f64_2048(WM_PARAMS(wm_fft_job)) {
+WM_KERNEL __launch_bounds__(256, 3) wm_fft_stockham_f64_2048(WM_PARAMS(wm_fft_job)) {
     one_pass<2048, wmC128>(p);
 }
 WM_KERNEL __launch_bounds__(256) wm_fft_stockham_f64_4096(WM_PARAMS(wm_fft_job)) {
@@ -230,7 +234,7 @@ typedef struct launch_state {
 /** Everything that follows from the layout. */
 static wm_fft_job job_of(const wmFftDesc *d) {
     wm_fft_job job = {};
-    int n = (int)d->dim[0].n, complex_bytes = (int)wmTypeSize(d->type) * 2;
+    int n = (int)d->dim[0].n;
     wmFftDim loop[WM_FFT_MAX_LOOPS];
     for (int i = 0; i < d->loops; i++) loop[i] = d->loop[i];
     job.in_stride = d->dim[0].in_stride;
@@ -249,12 +253,17 @@ static wm_fft_job job_of(const wmFftDesc *d) {
     job.packed = unit && (job.loops == 0 || (job.loops == 1 && job.loop_in[0] == n && job.loop_out[0] == n));
     job.spread = !unit && job.loops && job.loop_in[0] + job.loop_out[0] < job.in_stride + job.out_stride;
     /* Spread, half a warp works on as many transforms at one place of each: an odd distance keeps their banks apart. */
-    job.slab = wm_fft_slab(n, complex_bytes) | (job.spread ? 1 : 0);
+    job.slab = wm_fft_slab(n, (int)wmTypeSize(d->type)) | (job.spread ? 1 : 0);
     return job;
 }
 
+/** Threads of one transform. */
+static int threads_of(const wmFftDesc *d) {
+    return wmFftThreads((int)d->dim[0].n, (int)wmTypeSize(d->type));
+}
+
 static int transforms_of(const wmFftDesc *d, int threads) {
-    return threads / wmFftThreads((int)d->dim[0].n);
+    return threads / threads_of(d);
 }
 
 static wm_i64 blocks_of(const wmFftDesc *d, const wm_fft_job *job, int threads) {
@@ -263,20 +272,10 @@ static wm_i64 blocks_of(const wmFftDesc *d, const wm_fft_job *job, int threads) 
 
 /** Shared memory of a block. Transforms of one thread exchange nothing, but packed ones are moved through it. */
 static size_t shared_bytes(const wmFftDesc *d, const wm_fft_job *job, int threads) {
-    int n = (int)d->dim[0].n, complex_bytes = (int)wmTypeSize(d->type) * 2;
+    int n = (int)d->dim[0].n, real_bytes = (int)wmTypeSize(d->type);
     wm_i64 elements = (wm_i64)transforms_of(d, threads) * job->slab;
-    if (wmFftThreads(n) == 1) elements = job->packed ? n * threads + n * threads / wm_fft_pad(n, complex_bytes) : 0;
-    return (size_t)elements * complex_bytes;
-}
-
-/** Seconds by what reaches memory: whole 32-byte sectors, and launch cost. */
-static double estimate(wmContext *context, const wm_problem *problem, const wm_fft_job *job) {
-    const wmFftDesc *d = &problem->u.fft;
-    double sector = 32.0 / (2.0 * (double)wmTypeSize(d->type)), waste = 1;
-    int coalesced = job->spread ? job->loop_in[0] == 1 && job->loop_out[0] == 1 : job->in_stride + job->out_stride == 2;
-    if (!coalesced) waste = sector;
-    double efficiency = d->dim[0].n < 32 ? 0.85 : d->type == WM_F64 ? 0.8 : 0.92;
-    return 2e-6 + wm_problem_cost(problem).bytes * waste / (efficiency * wm_context_bandwidth(context));
+    if (threads_of(d) == 1) elements = job->packed ? n * threads + n * threads / wm_fft_pad(n, real_bytes) : 0;
+    return (size_t)elements * 2 * (size_t)real_bytes;
 }
 
 static int fft_stockham_offer(wmContext *context, const wm_problem *problem, wm_offer *out, int capacity, wm_why *why) {
@@ -288,9 +287,9 @@ static int fft_stockham_offer(wmContext *context, const wm_problem *problem, wm_
     if (blocks_of(d, &job, MOST_THREADS) > 0x3fffffff)
         return wm_refuse(why, "%lld transforms are too many for one grid", job.count);
     int count = 0;
-    double seconds = estimate(context, problem, &job);
+    double seconds = wm_fft_stockham_seconds(context, problem);
     for (int threads = 128; threads <= MOST_THREADS && count < capacity; threads *= 2) {
-        if (threads < wmFftThreads((int)n)) continue;
+        if (threads < threads_of(d)) continue;
         wm_offer offer = {};
         offer.seconds = count ? seconds * 1.001 : seconds;
         offer.knob[0] = threads;

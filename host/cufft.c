@@ -9,6 +9,7 @@
  * lock (concurrent = 0).
  */
 #include "device/fft_scale.h"
+#include "fft_rates.h"
 #include "lib/fields.h"
 #include "lib/solver.h"
 #include "reference/fft_layout.h"
@@ -190,7 +191,8 @@ static double passes(int64_t n, int f64) {
 
 static double estimate(wmContext *context, const wm_problem *problem, const layout *l) {
     const wmFftDesc *d = &problem->u.fft;
-    double rounds = 0;
+    double rounds = 0, measured = wm_fft_cufft_seconds(context, problem);
+    if (measured > 0) return measured * (double)l->launches;
     for (int i = 0; i < l->rank; i++) rounds += passes(l->n[i], d->type == WM_F64) * (i + 1 < l->rank ? 1.2 : 1);
     if (d->scale) rounds += 1;
     if (l->copy) rounds += 1;

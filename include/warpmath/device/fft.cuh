@@ -4,10 +4,11 @@
  *     forward  X[k] = sum_j x[j] exp(-2 pi i j k / N)      inverse  the same with +; unscaled.
  *
  *   wmFftThreads(N)    threads T of one transform, consecutive in the block; a block may hold several transforms, one
- *                      behind the other. Blocks are one-dimensional.
+ *                      behind the other. Blocks are one-dimensional. In f64 wmFftThreads(N, 8), so for all four: eight
+ *                      bytes a real number; wmFftIndex<N, 8>(e).
  *   wmFftElements(N)   complex numbers E = N / T that each thread holds in registers
  *   wmFftIndex<N>(e)   which element of the transform register e is, before and after: t + T e for thread t
- *   wmFftSmem(N)       bytes of shared memory for one transform of f32; wmFftSmem(N, 8): of f64
+ *   wmFftSmem(N)       bytes of shared memory for one transform
  *   wmFftBlock<N, WM_FORWARD>(x, smem)
  *                      transforms x in place through smem, which holds as many pieces of wmFftSmem(N) bytes as the
  * block holds transforms. Every thread of the block calls it. smem may be in use until the call; after it, wm_barrier()
@@ -43,45 +44,47 @@ struct alignas(16) wmC128 {
 
 /* ---- Sizes ---- */
 
-/** Complex numbers that each thread holds. */
-WM_CONSTEXPR int wmFftElements(int n) {
-    return n <= 8 ? n : n == 16 ? 4 : n <= 64 ? 8 : 16;
+/** Complex numbers that each thread holds; real_bytes: 4 or 8. Sixteen of f64 leave few registers for anything else. */
+WM_CONSTEXPR int wmFftElements(int n, int real_bytes = 4) {
+    return n <= 8 ? n : n == 16 ? 4 : n <= 64 || (real_bytes == 8 && n <= 2048) ? 8 : 16;
 }
 
 /** Threads of one transform. */
-WM_CONSTEXPR int wmFftThreads(int n) {
-    return n / wmFftElements(n);
+WM_CONSTEXPR int wmFftThreads(int n, int real_bytes = 4) {
+    return n / wmFftElements(n, real_bytes);
 }
 
 /** Radix of a pass; 1 behind the last one. */
-WM_CONSTEXPR int wm_fft_radix(int n, int pass) {
-    int first = n >= 1024 || n == 256 || n == 128 ? 16 : n == 16 ? 4 : n < 8 ? n : 8;
-    if (pass == 0) return first;
-    if (n <= first) return 1;
-    int rest = n / first;
-    int second = rest >= 128 ? 16 : rest >= 64 ? 8 : rest;
-    return pass == 1 ? second : pass == 2 ? rest / second : 1;
+WM_CONSTEXPR int wm_fft_radix(int n, int pass, int real_bytes) {
+    int most = wmFftElements(n, real_bytes), left = n;
+    if (n == 16) most = 4;
+    for (int i = 0;; i++) {
+        /* The largest radix first; 16 only while what remains is worth it: 512 is 8 · 8 · 8, 1024 is 16 · 8 · 8. */
+        int radix = most == 16 && (left == 64 || left == 512) ? 8 : wm_min(most, left);
+        if (i == pass) return radix;
+        left /= radix;
+    }
 }
 
 /** One pad element follows so many: a run of threads that write with stride first-radix then meets no bank twice. */
-WM_CONSTEXPR int wm_fft_pad(int n, int complex_bytes) {
-    return wm_max(wm_fft_radix(n, 0), 128 / complex_bytes);
+WM_CONSTEXPR int wm_fft_pad(int n, int real_bytes) {
+    return wm_max(wm_fft_radix(n, 0, real_bytes), 64 / real_bytes);
 }
 
 /** Shared memory of one transform, in complex numbers. */
-WM_CONSTEXPR int wm_fft_slab(int n, int complex_bytes) {
-    return n + n / wm_fft_pad(n, complex_bytes);
+WM_CONSTEXPR int wm_fft_slab(int n, int real_bytes) {
+    return n + n / wm_fft_pad(n, real_bytes);
 }
 
 /** Shared memory of one transform, in bytes; real_bytes: 4 or 8. A single pass needs none. */
 WM_CONSTEXPR int wmFftSmem(int n, int real_bytes = 4) {
-    return wm_fft_radix(n, 1) == 1 ? 0 : wm_fft_slab(n, 2 * real_bytes) * 2 * real_bytes;
+    return wm_fft_radix(n, 1, real_bytes) == 1 ? 0 : wm_fft_slab(n, real_bytes) * 2 * real_bytes;
 }
 
 /** Which element of its transform register e of this thread is. */
-template <int N>
+template <int N, int REAL_BYTES = 4>
 WM_DEVICE int wmFftIndex(int e) {
-    return wm_thread() % wmFftThreads(N) + e * wmFftThreads(N);
+    return wm_thread() % wmFftThreads(N, REAL_BYTES) + e * wmFftThreads(N, REAL_BYTES);
 }
 
 /* ---- Complex arithmetic ---- */
@@ -223,12 +226,12 @@ WM_DEVICE void wm_fft_butterfly(C *x) {
  */
 template <int N, class C>
 WM_DEVICE int wm_fft_place(int i) {
-    return i + i / wm_fft_pad(N, (int)sizeof(C));
+    return i + i / wm_fft_pad(N, (int)sizeof(C) / 2);
 }
 
-template <int N>
+template <int N, int REAL_BYTES>
 WM_DEVICE void wm_fft_sync(bool spread) {
-    if (wmFftThreads(N) <= WM_WARP && !spread) {
+    if (wmFftThreads(N, REAL_BYTES) <= WM_WARP && !spread) {
         wm_barrier_warp();
     } else {
         wm_barrier();
@@ -241,7 +244,8 @@ WM_DEVICE void wm_fft_sync(bool spread) {
  */
 template <int N, int PASS, int S, class C>
 WM_DEVICE void wm_fft_passes(C *x, C *slab, int t, bool spread) {
-    constexpr int R = wm_fft_radix(N, PASS), T = wmFftThreads(N), SETS = wmFftElements(N) / R, M = N / (R * S);
+    constexpr int B = (int)sizeof(C) / 2, E = wmFftElements(N, B), T = N / E;
+    constexpr int R = wm_fft_radix(N, PASS, B), SETS = E / R, M = N / (R * S);
     WM_UNROLL
     for (int u = 0; u < SETS; u++) {
         C v[R];
@@ -257,7 +261,7 @@ WM_DEVICE void wm_fft_passes(C *x, C *slab, int t, bool spread) {
         for (int k = 0; k < R; k++) x[u + SETS * k] = v[k];
     }
     if constexpr (M > 1) {
-        wm_fft_sync<N>(spread);
+        wm_fft_sync<N, B>(spread);
         WM_UNROLL
         for (int u = 0; u < SETS; u++) {
             int i = t + T * u;
@@ -265,10 +269,10 @@ WM_DEVICE void wm_fft_passes(C *x, C *slab, int t, bool spread) {
             WM_UNROLL
             for (int k = 0; k < R; k++) to[wm_fft_place<N, C>(S * k)] = x[u + SETS * k];
         }
-        wm_fft_sync<N>(spread);
+        wm_fft_sync<N, B>(spread);
         const C *from = slab + wm_fft_place<N, C>(t);
         WM_UNROLL
-        for (int e = 0; e < wmFftElements(N); e++) x[e] = from[wm_fft_place<N, C>(T * e)];
+        for (int e = 0; e < E; e++) x[e] = from[wm_fft_place<N, C>(T * e)];
         wm_fft_passes<N, PASS + 1, S * R>(x, slab, t, spread);
     }
 }
@@ -278,18 +282,21 @@ template <int N, int DIRECTION, class C>
 WM_DEVICE void wm_fft_group(C *x, C *slab, int t, bool spread) {
     static_assert(N >= 2 && N <= WM_FFT_CIRCLE && (N & (N - 1)) == 0, "N is a power of two from 2 to 4096");
     /* The inverse is the forward transform with real and imaginary parts exchanged on both sides. */
+    constexpr int E = wmFftElements(N, (int)sizeof(C) / 2);
     WM_UNROLL
-    for (int e = 0; DIRECTION == WM_INVERSE && e < wmFftElements(N); e++) wm_fft_swap(x[e]);
+    for (int e = 0; DIRECTION == WM_INVERSE && e < E; e++) wm_fft_swap(x[e]);
     wm_fft_passes<N, 0, 1>(x, slab, t, spread);
     WM_UNROLL
-    for (int e = 0; DIRECTION == WM_INVERSE && e < wmFftElements(N); e++) wm_fft_swap(x[e]);
+    for (int e = 0; DIRECTION == WM_INVERSE && e < E; e++) wm_fft_swap(x[e]);
 }
 
 /** Transforms x, the registers of this thread (wmFftIndex says which element each is), in place. */
-template <int N, wmDirection DIRECTION, class C>
-WM_DEVICE void wmFftBlock(C (&x)[wmFftElements(N)], void *smem) {
-    C *slab = static_cast<C *>(smem) + wm_thread() / wmFftThreads(N) * wm_fft_slab(N, (int)sizeof(C));
-    wm_fft_group<N, DIRECTION>(x, slab, wm_thread() % wmFftThreads(N), false);
+template <int N, wmDirection DIRECTION, class C, int E>
+WM_DEVICE void wmFftBlock(C (&x)[E], void *smem) {
+    constexpr int B = (int)sizeof(C) / 2, T = wmFftThreads(N, B);
+    static_assert(E == wmFftElements(N, B), "x has wmFftElements(N) elements, in f64 wmFftElements(N, 8)");
+    C *slab = static_cast<C *>(smem) + wm_thread() / T * wm_fft_slab(N, B);
+    wm_fft_group<N, DIRECTION>(x, slab, wm_thread() % T, false);
 }
 
 #endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What planning believes of our transform kernels' speed, from measurements (perf/results). */
+#ifndef WM_HOST_FFT_RATES_H
+#define WM_HOST_FFT_RATES_H
+
+#include "lib/solver.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Estimated seconds of fft_stockham on a problem that it takes. */
+double wm_fft_stockham_seconds(wmContext *context, const wm_problem *problem);
+
+/** Estimated seconds of cuFFT on the same problem where it was measured beside it; 0 elsewhere. */
+double wm_fft_cufft_seconds(wmContext *context, const wm_problem *problem);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
