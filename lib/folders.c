@@ -65,7 +65,7 @@ static int visit_environment(walk *w, const char *prefix, const char *pattern) {
     if (snprintf(path, sizeof path, "%s%s", prefix, pattern) >= (int)sizeof path) return 0;
     glob_t found;
     int done = 0;
-    if (glob(path, 0, NULL, &found) == 0) {
+    if (glob(path, 0, NULL, &found) == 0) { // NOLINT(concurrency-mt-unsafe): only with GLOB_TILDE
         for (size_t i = 0; i < found.gl_pathc && !done; i++) done = visit_site(w, found.gl_pathv[i]);
         globfree(&found);
     }

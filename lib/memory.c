@@ -105,7 +105,7 @@ wmStatus wm_context_upload(wmContext *context, void **out, const void *from, siz
     if (bytes == 0) return WM_OK;
     const wm_gpu *gpu = context->gpu;
     if (!gpu) {
-        memcpy(*out, from, bytes);
+        memcpy(*out, from, bytes); // NOLINT(clang-analyzer-core.NonNullParamChecker): bytes > 0 gave memory
         return WM_OK;
     }
     /* A stream of its own: the legacy stream may be captured or busy. */

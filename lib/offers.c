@@ -64,7 +64,7 @@ static int offers_of(wmContext *context, const wm_solver *solver, const wm_probl
 
 static wmStatus ask(wmContext *context, const wm_solver *solver, const wm_problem *problem, size_t limit,
                     wm_found *out) {
-    wm_offer offers[WM_MAX_OFFERS];
+    wm_offer offers[WM_MAX_OFFERS] = {{0}};
     wm_why why;
     int count = offers_of(context, solver, problem, offers, &why);
     int taken = 0;

@@ -27,7 +27,7 @@ struct wmPlan {
 };
 
 /** Makes a plan by checked options, inside wm_enter. */
-wmStatus wm_plan_make(wmPlan **plan, wmContext *context, const wm_problem *problem, const wmPlanOptions *options,
+wmStatus wm_plan_make(wmPlan **out, wmContext *context, const wm_problem *problem, const wmPlanOptions *options,
                       int holds_context);
 
 wmDeterminism wm_problem_determinism(const wm_problem *problem);

@@ -105,8 +105,8 @@ static wmStatus prepare(wm_truth *truth, int copy) {
         all += truth->window[i].bytes;
         if (truth->window[i].bytes > largest) largest = truth->window[i].bytes;
     }
-    truth->expected = (unsigned char *)malloc(all);
-    truth->got = (unsigned char *)malloc(largest);
+    truth->expected = (unsigned char *)malloc(all + 1);
+    truth->got = (unsigned char *)malloc(largest + 1);
     if (!truth->expected || !truth->got) return wm_fail(WM_ERR_MEMORY, "out of host memory");
     WM_TRY(make_counts(truth));
     return download(truth, copy, EXACT);
