@@ -8,7 +8,6 @@
 static char sentence[1024];
 
 static void record(const char *format, va_list arguments) {
-    // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): the callers below start it
     (void)vsnprintf(sentence, sizeof sentence, format, arguments);
     /* File names and file contents may hold anything; a terminal must not obey it. */
     for (char *c = sentence; *c; c++) {
