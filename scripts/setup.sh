@@ -262,6 +262,9 @@ gpu_architectures() {
 configure_and_build() {
     local preset=$1
     shift
+    if command -v ccache >/dev/null; then
+        export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_CUDA_COMPILER_LAUNCHER=ccache
+    fi
     quietly "configure-$preset" cmake --preset "$preset" "$@" || return 1
     if [ -t 1 ]; then
         cmake --build --preset "$preset" --parallel "$(cores)"
