@@ -66,9 +66,12 @@ typedef struct lab {
 } lab;
 
 static wmContext *lab_context;
+static const wm_solver *const *lab_solvers;
+static int lab_count;
+static int lab_thin = 1;              /* of so many trials one is run: the emulation is slow */
 static const char *lab_only;          /* one solver's name, or NULL */
 static uint64_t lab_state;            /* of the random numbers */
-static int lab_variants[MAX_SOLVERS]; /* run so far, by solver of the registry */
+static int lab_variants[MAX_SOLVERS]; /* run so far, by solver */
 static double lab_alarm[MAX_SOLVERS]; /* largest error as a fraction of the probable bound, uniform data */
 
 #define LAB_OK(call)                                                                                                   \
@@ -275,6 +278,33 @@ static wm_oracle_verdict lab_judge(const lab *l, const char *image) {
     return v;
 }
 
+/* determinism = gpu_to_gpu: the CPU's judge gives the same bytes. */
+static int lab_same_as_cpu(const lab *l, const char *image) {
+    extern const wm_solver wm_matmul_naive_cpu;
+    wmContextOptions options = wmContextOptionsDefault();
+    wmContext *cpu = NULL;
+    wm_problem problem = l->problem;
+    wm_offer offer;
+    wm_args args = {.matmul = l->host};
+    const operand *x = &l->x[D];
+    options.place = problem.u.matmul.place = WM_PLACE_CPU;
+    options.wisdom_path = "";
+    LAB_OK(wmContextCreate(&cpu, &options));
+    assert_int_equal(wm_matmul_naive_cpu.offer(cpu, &problem, &offer, 1, NULL), 1);
+    char *workspace = malloc(offer.workspace), *mine = malloc(x->bytes + 2 * GUARD);
+    assert_true(workspace && mine);
+    memcpy(mine, x->host, x->bytes + 2 * GUARD);
+    args.matmul.d = lab_first(x, mine);
+    if (l->t->flags & IN_PLACE) args.matmul.c = args.matmul.d;
+    wm_run run = {cpu, &problem, &offer, NULL, &args, workspace, NULL};
+    LAB_OK(wm_matmul_naive_cpu.run(&run));
+    int same = memcmp(mine, image, x->bytes + 2 * GUARD) == 0;
+    free(workspace);
+    free(mine);
+    wmContextDestroy(cpu);
+    return same;
+}
+
 static void lab_check(lab *l, int index, const wm_solver *solver, const wm_offer *offer) {
     char text[300];
     for (int i = 0; i < OPERANDS; i++) {
@@ -285,6 +315,8 @@ static void lab_check(lab *l, int index, const wm_solver *solver, const wm_offer
         if (!same) lab_fail(l, solver, offer, "an input was written");
     }
     char *image = lab_fetch(&l->x[D]);
+    if (l->problem.u.matmul.determinism == WM_GPU_TO_GPU && !lab_same_as_cpu(l, image))
+        lab_fail(l, solver, offer, "not the CPU's bits");
     wm_oracle_verdict v = lab_judge(l, image);
     int kept = lab_padding_kept(l, image);
     free(image);
@@ -326,26 +358,27 @@ static void lab_run(lab *l, int index, const wm_solver *solver, const wm_offer *
 /* Runs every variant of every solver; gives their number. */
 static int lab_try(const trial *t) {
     wm_offer offers[WM_MAX_OFFERS];
-    int count = 0, runs = 0;
-    const wm_solver *const *solvers = wm_solvers(&count);
+    int runs = 0;
     lab l;
     lab_open(&l, t);
-    for (int s = 0; s < count; s++) {
+    for (int s = 0; s < lab_count; s++) {
         wm_why why = {""};
-        if (solvers[s]->op != WM_MATMUL || solvers[s]->place != wmContextPlace(lab_context)) continue;
-        if (lab_only && strcmp(lab_only, solvers[s]->name) != 0) continue;
-        if (wm_problem_features(&l.problem) & ~solvers[s]->features) continue;
-        int offered = solvers[s]->offer(lab_context, &l.problem, offers, WM_MAX_OFFERS, &why);
+        if (lab_solvers[s]->op != WM_MATMUL || lab_solvers[s]->place != wmContextPlace(lab_context)) continue;
+        if (lab_only && strcmp(lab_only, lab_solvers[s]->name) != 0) continue;
+        if (wm_problem_features(&l.problem) & ~lab_solvers[s]->features) continue;
+        int offered = lab_solvers[s]->offer(lab_context, &l.problem, offers, WM_MAX_OFFERS, &why);
         if (offered == 0) assert_int_not_equal(why.text[0], 0);
-        for (int i = 0; i < offered; i++) lab_run(&l, s, solvers[s], &offers[i]);
+        for (int i = 0; i < offered; i++) lab_run(&l, s, lab_solvers[s], &offers[i]);
         runs += offered;
     }
     lab_close(&l);
     return runs;
 }
 
-/* The same; with no solver there is nothing tested. */
+/* The same, for one trial in lab_thin; with no solver there is nothing tested. */
 static void lab_must(const trial *t) {
+    static int turn;
+    if (turn++ % lab_thin != 0) return;
     if (lab_try(t) == 0 && !lab_only) fail_msg("no solver for \"%s\"", t->problem);
 }
 

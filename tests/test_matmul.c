@@ -8,6 +8,11 @@
 #include "matmul_lab.h"
 #include "reference/openblas.h"
 
+#ifdef WM_TEST_SIMT
+#define MANY_PRODUCTS "f32 1x3x2 batch=20"
+#else
+#define MANY_PRODUCTS "f32 1x3x2 batch=66000" /* more than a grid's y or z takes */
+#endif
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 /* ---- The oracle itself ---- */
@@ -221,7 +226,7 @@ static void every_batch(void **unused) {
         "c128 3x4x5 batch=7 batch_mode=pointers tb=c bias=n",
         "f16 40x50x60 batch=2 bias=m act=relu",
         "f32 2x2x2 batch=1000",
-        "f32 1x3x2 batch=66000",
+        MANY_PRODUCTS,
         "i8 16x16x16 batch=3 tb=t",
     };
     for (int p = 0; p < COUNT(problems); p++) {
@@ -255,8 +260,6 @@ static void every_type(void **unused) {
         "e4m3 33x47x65 d=e5m2 scale_d=tensor act=gelu_tanh bias=n bias_type=bf16",
         "i8 64x48x32 tb=t",
         "i8 63x47x31 act=relu bias=n",
-        "f64 61x62x63 det=gpu_to_gpu",
-        "bf16 61x62x63 det=gpu_to_gpu act=relu",
     };
     for (int p = 0; p < COUNT(problems); p++) {
         char text[120];
@@ -264,6 +267,27 @@ static void every_type(void **unused) {
         trial t = plain(text);
         lab_must(&t);
         t.alpha = 2, t.beta = -1;
+        lab_must(&t);
+    }
+}
+
+static void same_bits_everywhere(void **unused) {
+    (void)unused;
+    static const char *const problems[] = {"f32 51x52x53 bias=n",
+                                           "f64 31x32x33 bias=m",
+                                           "f16 40x33x64 act=relu",
+                                           "bf16 40x33x64 ta=t",
+                                           "c64 21x13x9 ta=c bias=n",
+                                           "c128 15x16x17 tb=c",
+                                           "i8 16x32x64",
+                                           "e4m3 16x32x48 d=e4m3 scale_a=tensor scale_d=tensor"};
+    static const data kinds[] = {UNIFORM, SCALED, INTEGERS};
+    for (int i = 0; i < COUNT(problems) * COUNT(kinds) * 2; i++) {
+        char text[120];
+        snprintf(text, sizeof text, "matmul %s det=gpu_to_gpu", problems[i % COUNT(problems)]);
+        trial t = plain(text);
+        t.data = kinds[i / COUNT(problems) % COUNT(kinds)], t.alpha = 3, t.beta = i & 1 ? -1 : 0;
+        t.flags = i >= COUNT(problems) * COUNT(kinds) ? IN_PLACE : 0;
         lab_must(&t);
     }
 }
@@ -316,7 +340,7 @@ static void shapes(void **unused) {
     static const char *const large[] = {"matmul f32 520x700x1030 ta=t", "matmul bf16 1030x513x520",
                                         "matmul f32 1x1x100000", "matmul f64 3x2000x700 tb=t",
                                         "matmul c64 200x300x400 ta=c"};
-    for (int i = 0; i < COUNT(large); i++) {
+    for (int i = 0; i < COUNT(large) && lab_thin == 1; i++) {
         trial t = plain(large[i]);
         t.pick.rows = t.pick.cols = 12, t.pick.seed = (uint64_t)i;
         lab_must(&t);
@@ -325,26 +349,73 @@ static void shapes(void **unused) {
 
 /* ---- Setting up ---- */
 
-static int report(void **unused) {
-    int count = 0;
-    const wm_solver *const *solvers = wm_solvers(&count);
-    (void)unused;
-    for (int i = 0; i < count; i++)
-        if (lab_variants[i])
-            print_message("%s: %d runs, largest error on random data %.2g of the probable bound\n", solvers[i]->name,
-                          lab_variants[i], lab_alarm[i]);
+#ifdef WM_TEST_SIMT /* our kernels, under the thread emulation */
+
+#include "lib/context_internal.h"
+#include "simt_gpu.h"
+
+#define SOLVER(symbol)
+#define SOLVER_VENDOR(symbol)
+#define SOLVER_KERNEL(symbol) extern const wm_solver symbol;
+#include "lib/solvers.def"
+#undef SOLVER_KERNEL
+
+#define SOLVER_KERNEL(symbol) &symbol,
+static const wm_solver *const kernels[] = {
+#include "lib/solvers.def"
+    NULL};
+
+static wm_fake *fake;
+
+static wmStatus open_place(const char *place) {
+    (void)place;
+    fake = wm_simt_gpu_new();
+    const char *thin = getenv("WM_TEST_THIN"); // NOLINT(concurrency-mt-unsafe)
+    lab_thin = thin ? atoi(thin) : 7;          // NOLINT(cert-err34-c)
+    lab_solvers = kernels;
+    lab_count = (int)(sizeof kernels / sizeof kernels[0]) - 1;
+    wm_simt_seed(lab_state);
+    return wm_context_create_with(&lab_context, NULL, wm_fake_gpu(fake), kernels, lab_count, wm_clock_system());
+}
+
+static void close_place(void) {
     wmContextDestroy(lab_context);
+    wm_fake_end(fake);
+    assert_string_equal(wm_simt_faults(), "");
+}
+
+#else
+
+static wmStatus open_place(const char *place) {
+    wmContextOptions options = wmContextOptionsDefault();
+    options.place = strcmp(place, "gpu") == 0 ? WM_PLACE_GPU : WM_PLACE_CPU;
+    options.wisdom_path = "";
+    lab_solvers = wm_solvers(&lab_count);
+    return wmContextCreate(&lab_context, &options);
+}
+
+static void close_place(void) {
+    wmContextDestroy(lab_context);
+}
+
+#endif
+
+static int report(void **unused) {
+    (void)unused;
+    for (int i = 0; i < lab_count; i++)
+        if (lab_variants[i])
+            print_message("%s: %d runs, largest error on random data %.2g of the probable bound\n",
+                          lab_solvers[i]->name, lab_variants[i], lab_alarm[i]);
+    close_place();
     return 0;
 }
 
 int main(int argc, char **argv) {
     const char *seed = getenv("WM_TEST_SEED"); // NOLINT(concurrency-mt-unsafe)
-    wmContextOptions options = wmContextOptionsDefault();
-    options.place = argc > 1 && strcmp(argv[1], "gpu") == 0 ? WM_PLACE_GPU : WM_PLACE_CPU;
     lab_only = argc > 2 ? argv[2] : NULL;
     lab_state = seed ? strtoull(seed, NULL, 0) : 20240607;
     print_message("seed %llu\n", (unsigned long long)lab_state);
-    if (wmContextCreate(&lab_context, &options) != WM_OK) {
+    if (open_place(argc > 1 ? argv[1] : "cpu") != WM_OK) {
         print_message("%s\n", wmLastError());
         return 1;
     }
@@ -361,6 +432,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(every_batch),
         cmocka_unit_test(every_type),
         cmocka_unit_test(every_epilogue),
+        cmocka_unit_test(same_bits_everywhere),
         cmocka_unit_test(hard_data),
         cmocka_unit_test(shapes),
     };
