@@ -19,7 +19,7 @@ static void oracle_agrees_with_definition(void **state) {
         wm_root *scratch = malloc((size_t)wm_oracle_fft_scratch(&oracle) * sizeof *scratch);
         assert_non_null(scratch);
         fft_fill(&in, d.type);
-        int64_t index[3] = {0}, k[3];
+        int64_t index[3] = {0}, k[3] = {0};
         for (int l = 0; l < d.loops; l++) index[l] = fft_below(d.loop[l].n);
         const wm_root *all = wm_oracle_fft_array(&oracle, in.at, index, scratch);
         for (int s = 0; s < 20; s++) {
@@ -185,7 +185,7 @@ static void linearity_impulse_shift(void **state) {
         int64_t n = 2 + fft_below(round < 40 ? 300 : 3000), shift = fft_below(n), at = fft_below(n);
         wmFftDesc d = wmFftDescPacked(WM_FFT_C2C, WM_F64, 1, &n, 5);
         d.direction = (wmDirection)(round % 2);
-        double sign = round % 2 ? 1 : -1, *x = malloc((size_t)n * 5 * 16), *y = malloc((size_t)n * 5 * 16);
+        double sign = round % 2 ? 1 : -1, *x = calloc((size_t)n, 5 * 16), *y = calloc((size_t)n, 5 * 16);
         assert_true(x && y);
         fft_buffer all = {(unsigned char *)x, (unsigned char *)x, (size_t)n * 5 * 16};
         fft_fill(&all, WM_F64);
@@ -276,7 +276,7 @@ static void ignored_parts(void **state) {
 }
 
 int main(void) {
-    const char *seed = getenv("WM_TEST_SEED");
+    const char *seed = getenv("WM_TEST_SEED"); // NOLINT(concurrency-mt-unsafe)
     if (seed) fft_seed = strtoull(seed, NULL, 10);
     printf("WM_TEST_SEED=%llu\n", (unsigned long long)fft_seed);
     const struct CMUnitTest tests[] = {

@@ -18,7 +18,7 @@ static void slow_fft(const wm_root *x, int64_t step, int64_t n, const wm_root *w
         return;
     }
     int64_t m = n / p, turn = circle / n;
-    wm_root *parts = malloc((size_t)n * sizeof *parts);
+    wm_root *parts = calloc((size_t)n, sizeof *parts);
     assert_non_null(parts);
     for (int64_t i = 0; i < p; i++) slow_fft(x + i * step, step * p, m, w, circle, parts + i * m);
     for (int64_t k = 0; k < n; k++) {
@@ -53,7 +53,7 @@ static double error_of(wmContext *context, int64_t n, wmFftKind kind, wmType typ
     wmFftDesc d = wmFftDescPacked(kind, type, 1, &n, batch);
     fft_plan p = fft_make(context, &wm_fft_cpu, &d);
     fft_buffer in = fft_buffer_new(fft_bytes(&d, 0)), out = fft_buffer_new(fft_bytes(&d, 1));
-    wm_root *w = malloc((size_t)n * sizeof *w), *x = malloc((size_t)n * sizeof *x), *y = malloc((size_t)n * sizeof *y);
+    wm_root *w = calloc((size_t)n, sizeof *w), *x = calloc((size_t)n, sizeof *x), *y = calloc((size_t)n, sizeof *y);
     assert_true(w && x && y);
     for (int64_t k = 0; k < n; k++) {
         w[k] = wm_root_of(k, n);
@@ -127,7 +127,7 @@ static double plain_error(const wm_fft_code *code, int64_t n, int64_t lines, int
     wm_fft_scratch scratch = {lane.at, middle.at, buffer.at};
     fft_fill(&in, type);
     wm_fft_axis_run(&axis, code, in.at, out.at, &scratch);
-    wm_root *w = malloc((size_t)n * sizeof *w), *x = malloc((size_t)n * sizeof *x), *y = malloc((size_t)n * sizeof *y);
+    wm_root *w = calloc((size_t)n, sizeof *w), *x = calloc((size_t)n, sizeof *x), *y = calloc((size_t)n, sizeof *y);
     assert_true(w && x && y);
     for (int64_t k = 0; k < n; k++) {
         w[k] = wm_root_of(k, n);
@@ -170,7 +170,7 @@ static void plain_code_within_gates(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const char *seed = getenv("WM_TEST_SEED");
+    const char *seed = getenv("WM_TEST_SEED"); // NOLINT(concurrency-mt-unsafe)
     if (seed) fft_seed = strtoull(seed, NULL, 10);
     printf("WM_TEST_SEED=%llu\n", (unsigned long long)fft_seed);
     every = argc > 1 && strcmp(argv[1], "all") == 0;
