@@ -4,10 +4,13 @@
  * are the algorithm's configuration by name, never its place in a list, and make() builds it from the knobs alone, so
  * that wisdom outlives the library's next list and is checked against it.
  *
- * Left out are algorithms that round partial sums to D's type, that use tensor cores where they were not allowed, or
- * that trade accuracy for fewer products; and, unless the problem allows it, those whose sums depend on timing. Both
- * scalars come from the host or both from the device; where the kinds are mixed, a host's 0 or 1 is taken from device
- * memory, and other values are refused. The descriptor is copied for each call, so that calls share nothing.
+ * What the library does not do, we do around it. It multiplies by an alpha of 0, so that NaN in A and B would show:
+ * then the naive kernel runs. It is 8 times slower with a bias that is not aligned to 16 bytes, and refuses such
+ * scales: they are copied to workspace. Left out are algorithms that round partial sums to D's type, that use tensor
+ * cores where they were not allowed, or that trade accuracy for fewer products; and, unless the problem allows it,
+ * those whose sums depend on timing. Both scalars come from the host or both from the device; where the kinds are
+ * mixed, a host's 0 or 1 is taken from device memory, and other values are refused. The descriptor is copied for each
+ * call, so that calls share nothing.
  */
 #include "cublaslt.h"
 #include "lib/matmul_view.h"
@@ -18,6 +21,9 @@
 #include <string.h>
 
 enum { MOST_ALGORITHMS = 16, MOST_WORKSPACE = 64 << 20, MOST_ALIGN = 256 };
+
+/* It also is what alpha = 0 means, in every type and layout. Its state is NULL. */
+extern const wm_solver wm_matmul_naive;
 
 /* The knobs, and how the library keeps them. The first is an argument of its constructor. */
 static const struct {
@@ -94,11 +100,29 @@ static int check_algorithm(product *p, const int *knob, wm_lt_result *out) {
     return status;
 }
 
+/* ---- Workspace: the library's, then room for vectors that are not aligned as it wants ---- */
+
+static size_t round_up(size_t bytes) {
+    return (bytes + WM_LT_VECTOR_ALIGN - 1) / WM_LT_VECTOR_ALIGN * WM_LT_VECTOR_ALIGN;
+}
+
+static size_t bias_bytes(const wm_lt_call *call) {
+    return call->bias_type < 0 ? 0 : (size_t)call->d.rows * wmTypeSize(wmTypeFromCuda(call->bias_type));
+}
+
+static size_t spare_bytes(const product *p) {
+    return round_up(bias_bytes(&p->call)) + (size_t)(p->call.a_scale + p->call.b_scale) * WM_LT_VECTOR_ALIGN;
+}
+
 /* ---- Which algorithms keep the problem's promises ---- */
 
-/* Partial sums are kept in f32 or better: D's type counts as such only where the sums have it. */
+/*
+ * Partial sums are kept in f32 or better: D's type counts as such only where the sums have it. The c128 reduction of
+ * 13.1 reads C although a beta in device memory is 0.
+ */
 static uint32_t reductions_allowed(const wmMatmulDesc *d) {
     uint32_t allowed = WM_LT_REDUCE_COMPUTE_TYPE;
+    if (d->a.type == WM_C128) return 0;
     if (d->d.type != wm_matmul_scale_type(d)) return allowed;
     allowed |= WM_LT_REDUCE_OUTPUT_TYPE;
     if (d->determinism == WM_NOT_GUARANTEED) allowed |= WM_LT_REDUCE_INPLACE;
@@ -171,7 +195,7 @@ static int is_aligned(const wmMatmulDesc *d) {
 /*
  * A roofline, since the heuristic gives an order and no times: three quarters of the peak, as far as the grid fills the
  * device; a quarter of that where 16-bit rows are not aligned; and no wave of blocks under 0.9 us. On an H200 this is
- * within 2x of 4096^3 bf16 and of a million f32 products of 4^3.
+ * within 2x of bf16 and f32 products from 512^3 to 8192^3, and of a million f32 products of 4^3.
  */
 static double estimate(wmContext *context, const wm_problem *problem, const wm_lt_result *first, uint64_t numerics) {
     const wmMatmulDesc *d = &problem->u.matmul;
@@ -179,7 +203,8 @@ static double estimate(wmContext *context, const wm_problem *problem, const wm_l
     int narrow = wmTypeSize(d->a.type) <= 2, plain = narrow && !(numerics & WM_LT_TENSOR_CORES);
     double peak = wm_context_peak_flops(context, plain ? WM_F32 : d->a.type, d->compute);
     double waves = first->waves > 0.02 ? (double)first->waves : 0.02;
-    double share = 0.75 * waves / ceil(waves) * (narrow && !is_aligned(d) ? 0.25 : 1.0);
+    double filled = waves < 1 ? sqrt(waves) : waves / ceil(waves); /* blocks that are alone on an SM run faster */
+    double share = 0.75 * filled * (narrow && !is_aligned(d) ? 0.25 : 1.0);
     double work = cost.flops / (share * peak), traffic = cost.bytes / (0.85 * wm_context_bandwidth(context));
     return 2.5e-6 + fmax(fmax(work, traffic), 0.9e-6 * floor(waves));
 }
@@ -194,6 +219,7 @@ static int add_offers(wmContext *context, const wm_problem *problem, product *p,
                       wm_offer *out) {
     int count = 0;
     double seconds = 0;
+    size_t spare = spare_bytes(p);
     for (int i = 0; i < wanted; i++) {
         wm_offer *offer = &out[count];
         wm_lt_result rebuilt;
@@ -204,7 +230,7 @@ static int add_offers(wmContext *context, const wm_problem *problem, product *p,
         if (rebuilt.workspace > MOST_WORKSPACE) continue;
         if (count == 0) seconds = estimate(context, problem, &found[i], numerics_of(p->lt, &found[i].algo));
         offer->seconds = seconds * (1 + 0.03 * count); /* the heuristic's order */
-        offer->workspace = rebuilt.workspace;
+        offer->workspace = spare ? round_up(rebuilt.workspace) + spare : rebuilt.workspace;
         offer->capturable = offer->concurrent = 1;
         count++;
     }
@@ -229,6 +255,7 @@ typedef struct cublaslt_state {
     product p;
     wm_lt_algo algo;
     wmType scale;
+    size_t workspace; /* the library's; what must be aligned is copied behind it */
 } cublaslt_state;
 
 static void cublaslt_drop(wmContext *context, void *data) {
@@ -247,12 +274,14 @@ static wmStatus cublaslt_make(wmContext *context, const wm_problem *problem, con
     if (status)
         return wm_fail(WM_ERR_VENDOR, "cuBLASLt refuses algorithm %d: %s", offer->knob[KNOB_ID],
                        s->p.lt->status_name(status));
-    if (checked.workspace > offer->workspace)
+    s->workspace = offer->workspace - spare_bytes(&s->p);
+    if (checked.workspace > s->workspace)
         return wm_fail(WM_ERR_VENDOR, "cuBLASLt wants a workspace of %zu bytes, %zu were foreseen", checked.workspace,
-                       offer->workspace);
+                       s->workspace);
     s->algo = checked.algo;
     s->scale = wm_matmul_scale_type(&problem->u.matmul);
-    return WM_OK;
+    void *none = NULL;
+    return wm_matmul_naive.make(context, problem, offer, &none);
 }
 
 /* ---- Running ---- */
@@ -286,38 +315,57 @@ static wmStatus take_scalar(const cublaslt_state *s, const wmScalar *from, int o
     return WM_OK;
 }
 
-/* The call's own descriptor: what pointers and scalars change. */
-static int finish_desc(const cublaslt_state *s, const wmMatmulArgs *args, int on_device, wm_lt_desc *desc) {
+/* Sets a descriptor's pointer to a vector, or to its copy in *spare, which moves on. */
+static wmStatus set_vector(const wm_run *run, wm_lt_desc *desc, int attribute, const void *vector, size_t bytes,
+                           char **spare) {
+    const cublaslt_state *s = run->state;
+    const wm_gpu *gpu = wm_context_gpu(run->context);
+    if (bytes == 0) return WM_OK;
+    if ((uintptr_t)vector % WM_LT_VECTOR_ALIGN) {
+        WM_TRY(wm_gpu_check(gpu, gpu->copy(gpu->self, *spare, vector, bytes, run->stream), "cudaMemcpyAsync"));
+        vector = *spare;
+    }
+    *spare += round_up(bytes);
+    int status = s->p.lt->desc_set(desc, attribute, &vector, sizeof vector);
+    if (status) return wm_fail(WM_ERR_VENDOR, "cublasLtMatmulDescSetAttribute: %s", s->p.lt->status_name(status));
+    return WM_OK;
+}
+
+static wmStatus set_vectors(const wm_run *run, const wmMatmulArgs *args, wm_lt_desc *desc) {
+    const cublaslt_state *s = run->state;
     const wm_lt_call *call = &s->p.call;
-    const wm_lt_library *lt = s->p.lt;
     const void *a_scale = call->swapped ? args->b_scale : args->a_scale;
     const void *b_scale = call->swapped ? args->a_scale : args->b_scale;
-    int32_t mode = 1;
-    int status = 0;
-    if (on_device) status = lt->desc_set(desc, WM_LT_DESC_POINTER_MODE, &mode, sizeof mode);
-    if (!status && call->bias_type >= 0)
-        status = lt->desc_set(desc, WM_LT_DESC_BIAS_POINTER, &args->bias, sizeof args->bias);
-    if (!status && call->a_scale) status = lt->desc_set(desc, WM_LT_DESC_A_SCALE, &a_scale, sizeof a_scale);
-    if (!status && call->b_scale) status = lt->desc_set(desc, WM_LT_DESC_B_SCALE, &b_scale, sizeof b_scale);
-    return status;
+    char *spare = spare_bytes(&s->p) ? (char *)run->workspace + s->workspace : NULL;
+    WM_TRY(set_vector(run, desc, WM_LT_DESC_BIAS_POINTER, args->bias, bias_bytes(call), &spare));
+    WM_TRY(set_vector(run, desc, WM_LT_DESC_A_SCALE, a_scale, call->a_scale ? sizeof(float) : 0, &spare));
+    return set_vector(run, desc, WM_LT_DESC_B_SCALE, b_scale, call->b_scale ? sizeof(float) : 0, &spare);
 }
 
 static wmStatus cublaslt_run(const wm_run *run) {
     cublaslt_state *s = run->state;
     const wmMatmulArgs *args = &run->args->matmul;
     wm_lt_descriptors x = s->p.x;
-    scalar alpha = {{0, 0}, NULL}, beta = alpha;
+    scalar alpha =
+               {
+                   {0, 0},
+                   NULL
+    },
+           beta = alpha;
     int on_device = args->alpha.kind == WM_SCALAR_DEVICE || args->beta.kind == WM_SCALAR_DEVICE;
+    if (is_host(&args->alpha, 0)) return wm_matmul_naive.run(run);
     WM_TRY(take_scalar(s, &args->alpha, on_device, "alpha", &alpha));
     WM_TRY(take_scalar(s, &args->beta, on_device, "beta", &beta));
+    WM_TRY(set_vectors(run, args, &x.desc));
     /* Where C is not read, args.c may be anything: D serves as C. */
     int no_c = is_host(&args->beta, 0) && s->p.call.c.type == s->p.call.d.type;
-    int status = finish_desc(s, args, on_device, &x.desc);
+    int32_t mode = on_device;
+    int status = s->p.lt->desc_set(&x.desc, WM_LT_DESC_POINTER_MODE, &mode, sizeof mode);
     if (!status)
-        status = s->p.lt->matmul(s->p.device->handle, &x.desc, alpha.at, s->p.call.swapped ? args->b : args->a, &x.a,
-                                 s->p.call.swapped ? args->a : args->b, &x.b, beta.at, no_c ? args->d : args->c,
-                                 no_c ? &x.d : &x.c, args->d, &x.d, &s->algo, run->workspace, run->offer->workspace,
-                                 run->stream);
+        status =
+            s->p.lt->matmul(s->p.device->handle, &x.desc, alpha.at, s->p.call.swapped ? args->b : args->a, &x.a,
+                            s->p.call.swapped ? args->a : args->b, &x.b, beta.at, no_c ? args->d : args->c,
+                            no_c ? &x.d : &x.c, args->d, &x.d, &s->algo, run->workspace, s->workspace, run->stream);
     if (status) return wm_fail(WM_ERR_VENDOR, "cublasLtMatmul: %s", s->p.lt->status_name(status));
     return WM_OK;
 }

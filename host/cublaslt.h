@@ -34,6 +34,7 @@ typedef struct wm_lt_result {
 
 typedef struct wm_lt_context *wm_lt_handle;
 
+enum { WM_LT_VECTOR_ALIGN = 16 }; /* of a bias and of scales */
 enum { WM_LT_OP_N = 0, WM_LT_OP_T = 1, WM_LT_OP_C = 2 };
 enum {
     WM_LT_32F = 68,
@@ -146,7 +147,7 @@ typedef struct wm_lt_call {
 /** 0 with the reason where cuBLASLt has no such call. */
 int wm_lt_map(const wmMatmulDesc *d, wm_lt_call *call, wm_why *why);
 
-/** The call's descriptors. Pointers are stand-ins of the promised alignment, which the heuristic looks at. */
+/** The call's descriptors. Pointers are stand-ins, whose alignment the heuristic looks at. */
 typedef struct wm_lt_descriptors {
     wm_lt_desc desc;
     wm_lt_layout a, b, c, d;

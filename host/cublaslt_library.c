@@ -188,9 +188,8 @@ static int describe_matrix(const wm_lt_library *lt, const wm_lt_call *call, cons
     return lt->layout_set(out, WM_LT_LAYOUT_STRIDE, &x->batch_stride, sizeof x->batch_stride);
 }
 
-/* An address that is a multiple of `bytes` and of nothing more: all that args promise of a bias or a scale. */
-static int set_address(const wm_lt_library *lt, wm_lt_desc *desc, int attribute, size_t bytes) {
-    const void *address = (const void *)((uintptr_t)4096 + bytes);
+static int set_address(const wm_lt_library *lt, wm_lt_desc *desc, int attribute) {
+    const void *address = (const void *)((uintptr_t)4096 + WM_LT_VECTOR_ALIGN);
     return lt->desc_set(desc, attribute, &address, sizeof address);
 }
 
@@ -203,10 +202,10 @@ static int describe_product(const wm_lt_library *lt, const wm_lt_call *call, wm_
     if (!status) status = lt->desc_set(out, WM_LT_DESC_EPILOGUE, &epilogue, sizeof epilogue);
     if (!status && bias_type >= 0) {
         status = lt->desc_set(out, WM_LT_DESC_BIAS_TYPE, &bias_type, sizeof bias_type);
-        if (!status) status = set_address(lt, out, WM_LT_DESC_BIAS_POINTER, wmTypeSize(wmTypeFromCuda(bias_type)));
+        if (!status) status = set_address(lt, out, WM_LT_DESC_BIAS_POINTER);
     }
-    if (!status && call->a_scale) status = set_address(lt, out, WM_LT_DESC_A_SCALE, sizeof(float));
-    if (!status && call->b_scale) status = set_address(lt, out, WM_LT_DESC_B_SCALE, sizeof(float));
+    if (!status && call->a_scale) status = set_address(lt, out, WM_LT_DESC_A_SCALE);
+    if (!status && call->b_scale) status = set_address(lt, out, WM_LT_DESC_B_SCALE);
     return status;
 }
 

@@ -71,6 +71,8 @@ static int map_epilogue(const wmMatmulDesc *d, wm_lt_call *call, wm_why *why) {
     if (!half(d->a.type) && !wm_type_is_fp8(d->a.type) && d->a.type != WM_F32)
         return wm_refuse(why, "cuBLASLt adds no bias or activation to %s products", wmTypeName(d->a.type));
     if (d->activation == WM_ACT_GELU_ERF) return wm_refuse(why, "cuBLASLt's gelu is the tanh form");
+    if (d->activation == WM_ACT_GELU_TANH && d->d.type == WM_F32)
+        return wm_refuse(why, "cuBLASLt's gelu takes the hardware's tanh, which is too coarse for an f32 d");
     if (d->bias && d->bias != possible)
         return wm_refuse(why, "cuBLASLt's bias is one value a %s of a %s-major d", call->swapped ? "column" : "row",
                          call->swapped ? "row" : "column");

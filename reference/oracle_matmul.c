@@ -76,9 +76,11 @@ static wm_number element(const wmMatmulDesc *d, const wmMatrixDesc *x, const voi
 /* What is known of one element before the activation. */
 typedef struct linear {
     sized x, product; /* all of it; alpha · Σ a b alone */
+    sized unbiased;   /* x without the bias */
     long double alpha;
     long double largest; /* of the magnitudes met on the way */
     int finite;          /* every value read is */
+    int reads_c;
 } linear;
 
 static void note(linear *l, sized s) {
@@ -112,10 +114,12 @@ static linear linear_of(const wmMatmulDesc *d, const wmMatmulArgs *in, int64_t t
         scale_product(d, in, &l);
     }
     l.x = l.product;
-    if (!is_zero(beta)) {
+    l.reads_c = !is_zero(beta);
+    if (l.reads_c) {
         sized c = sized_of(element(d, &d->c, in->c, t, i, j));
         l.x = plus(l.x, complex ? times(c, sized_of(beta)) : times_real(c, sized_of(beta)));
     }
+    l.unbiased = l.x;
     if (d->bias) l.x = plus(l.x, sized_of(wm_number_load(d->bias_type, in->bias, d->bias == WM_BIAS_N ? j : i)));
     note(&l, l.x);
     return l;
@@ -177,23 +181,36 @@ static long double half_ulp(wm_float_shape shape, long double x) {
     return ldexpl(1, (exponent > least ? exponent : least) - shape.digits - 1);
 }
 
+/* What a vendor's fused epilogue loses by keeping its intermediates in D's type. */
+static long double vendor_error(const wmMatmulDesc *d, const linear *l, int part, long double error) {
+    wm_float_shape shape = wm_number_shape(d->d.type);
+    long double extra = 0;
+    if (!(d->bias || d->activation) || !(l->reads_c || d->activation >= WM_ACT_GELU_TANH)) return 0;
+    extra += half_ulp(shape, fabsl(l->unbiased.x[part]) + error);
+    if (d->bias && d->activation) extra += half_ulp(shape, fabsl(l->x.x[part]) + error + extra);
+    return extra;
+}
+
 static long double clamped(wm_float_shape shape, long double y) {
     if (!shape.saturates || isnan(y)) return y;
     return fminl(fmaxl(y, -(long double)shape.largest), (long double)shape.largest);
 }
 
-static wm_oracle_element judge(const wmMatmulDesc *d, const wmMatmulArgs *in, const linear *l, int part) {
+static wm_oracle_element judge(const wmMatmulDesc *d, const wmMatmulArgs *in, const linear *l, int part, int vendor) {
     wm_float_shape shape = wm_number_shape(d->d.type);
     long double n = roundings(d), scale = scale_of(&d->d, in->d_scale), x = l->x.x[part],
                 y = activate(d->activation, x);
-    long double hard = activation_error(d, x, linear_error(d, l, part, n)) / fabsl(scale);
-    long double soft = activation_error(d, x, linear_error(d, l, part, fminl(n, 3 * sqrtl(n)))) / fabsl(scale);
+    long double hard = linear_error(d, l, part, n), soft = linear_error(d, l, part, fminl(n, 3 * sqrtl(n)));
+    long double more = vendor ? vendor_error(d, l, part, hard) : 0;
+    hard = activation_error(d, x, hard + more) / fabsl(scale);
+    soft = activation_error(d, x, soft + more) / fabsl(scale);
     wm_oracle_element e = {clamped(shape, y / scale), 0, 0, 1};
     e.bound = hard + half_ulp(shape, fabsl(e.value) + hard);
     e.probable = soft + half_ulp(shape, fabsl(e.value) + soft);
     long double top = d->compute == WM_COMPUTE_F64 ? DBL_MAX : FLT_MAX;
     if (l->finite && l->largest >= top) e.judged = 0;
     if (!l->finite && wm_type_is_complex(d->d.type)) e.judged = 0;
+    if (isnan(x) && d->activation == WM_ACT_RELU) e.judged = 0;
     if (!l->finite && isinf(x) && x < 0 && d->activation >= WM_ACT_GELU_TANH) e.judged = 0; /* -inf · 0 */
     return e;
 }
@@ -216,7 +233,7 @@ wm_oracle_element wm_oracle_matmul_element(const wm_problem *problem, const wmMa
     const wmMatmulDesc *d = &problem->u.matmul;
     if (d->a.type == WM_I8) return judge_integer(d, inputs, t, i, j);
     linear l = linear_of(d, inputs, t, i, j);
-    return judge(d, inputs, &l, part);
+    return judge(d, inputs, &l, part, 0);
 }
 
 /* ---- The verdict ---- */
@@ -255,7 +272,7 @@ static void judge_part(wm_oracle_verdict *v, const wmMatmulDesc *d, const wm_ora
 }
 
 static void judge_element(wm_oracle_verdict *v, const wmMatmulDesc *d, const wmMatmulArgs *in, const void *got,
-                          int64_t t, int64_t i, int64_t j) {
+                          int vendor, int64_t t, int64_t i, int64_t j) {
     wm_number value = element(d, &d->d, got, t, i, j);
     if (d->a.type == WM_I8) {
         wm_oracle_element e = judge_integer(d, in, t, i, j);
@@ -264,7 +281,7 @@ static void judge_element(wm_oracle_verdict *v, const wmMatmulDesc *d, const wmM
     }
     linear l = linear_of(d, in, t, i, j);
     for (int part = 0; part <= wm_type_is_complex(d->d.type); part++) {
-        wm_oracle_element e = judge(d, in, &l, part);
+        wm_oracle_element e = judge(d, in, &l, part, vendor);
         judge_part(v, d, &e, part ? value.im : value.re, t, i, j);
     }
 }
@@ -287,7 +304,7 @@ static int64_t pick_index(int64_t wanted, int64_t count, int64_t r, uint64_t see
 
 wm_oracle_verdict wm_oracle_matmul(const wm_problem *problem, const wmMatmulArgs *inputs, const void *got,
                                    const wm_oracle_pick *pick) {
-    static const wm_oracle_pick everything = {0, 0, 0, 0};
+    static const wm_oracle_pick everything = {0};
     const wmMatmulDesc *d = &problem->u.matmul;
     wm_oracle_verdict v = {0};
     if (!pick) pick = &everything;
@@ -295,7 +312,8 @@ wm_oracle_verdict wm_oracle_matmul(const wm_problem *problem, const wmMatmulArgs
     for (int64_t t = 0; t < pick_count(pick->products, d->batch); t++)
         for (int64_t i = 0; i < rows; i++)
             for (int64_t j = 0; j < cols; j++)
-                judge_element(&v, d, inputs, got, pick_index(pick->products, d->batch, t, mix(pick->seed + 1)),
+                judge_element(&v, d, inputs, got, pick->vendor,
+                              pick_index(pick->products, d->batch, t, mix(pick->seed + 1)),
                               pick_index(pick->rows, d->m, i, mix(pick->seed + 2)),
                               pick_index(pick->cols, d->n, j, mix(pick->seed + 3)));
     return v;

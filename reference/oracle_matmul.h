@@ -13,6 +13,10 @@
  * bits. tf32 also cuts each operand to 10 bits. An activation f passes an error on by at most max|f'| (1 for relu, 1.13
  * for both gelu) and adds its own evaluation, 8 u |x|. Last comes half a unit in the last place of D's type.
  *
+ * A vendor's fused epilogue may round more often: where C is read or a gelu follows, alpha · Σ a b + beta · C and, if a
+ * bias and an activation follow, that plus the bias may each be rounded to D's type on the way. pick->vendor allows
+ * half a unit in the last place for each; it covers the hardware's tanh, too, whose error is 2^-11.
+ *
  * The probable bound is the same with min(n, 3 sqrt n) for n: roundings that behave like independent ones pass it only
  * once in thousands (Higham and Mary, SIAM J. Sci. Comput. 41 (2019), theorem 2.4). Random data of mixed signs that
  * exceed it mean a fault; others may.
@@ -31,12 +35,13 @@ extern "C" {
 typedef struct wm_oracle_pick {
     int64_t rows, cols, products;
     uint64_t seed;
+    int vendor; /* 1: D comes from a vendor's solver */
 } wm_oracle_pick;
 
 typedef struct wm_oracle_verdict {
     int64_t judged;
     int64_t wrong;    /* outside the bound, or NaN or infinite where it must not be */
-    int64_t unjudged; /* partial sums may overflow, or a complex operand is not finite: any result is legal */
+    int64_t unjudged; /* any result is legal: partial sums may overflow, a complex operand is not finite, relu of NaN */
     double worst;     /* largest error / bound */
     double alarm;     /* largest error / probable bound */
     int64_t t, i, j;  /* product, row and column of the first wrong element, else of the worst */

@@ -28,7 +28,7 @@ static trial plain(const char *text) {
     return t;
 }
 
-static const wm_oracle_pick everything = {0, 0, 0, 0};
+static const wm_oracle_pick everything = {0};
 
 static void oracle_by_hand(void **unused) {
     (void)unused;
@@ -92,7 +92,7 @@ static void oracle_narrow_by_hand(void **unused) {
 
 static void oracle_activations(void **unused) {
     (void)unused;
-    /* gelu(1) = 0.8413447460685429 by erf, 0.8411919906082768 by tanh; relu keeps NaN. */
+    /* gelu(1) = 0.8413447460685429 by erf, 0.8411919906082768 by tanh; relu of NaN is NaN or 0. */
     double one = 1, got = 0.8413447460685429;
     wm_problem p = problem_of("matmul f64 1x1x1 act=gelu_erf"), q = problem_of("matmul f64 1x1x1 act=gelu_tanh");
     wmMatmulArgs args = wmMatmulArgsDefault(&one, &one, NULL);
@@ -102,9 +102,24 @@ static void oracle_activations(void **unused) {
     assert_int_equal(wm_oracle_matmul(&q, &args, &got, &everything).wrong, 0);
     wm_problem r = problem_of("matmul f64 1x1x1 act=relu");
     one = NAN, got = 0;
-    assert_int_equal(wm_oracle_matmul(&r, &args, &got, &everything).wrong, 1);
-    got = NAN;
-    assert_int_equal(wm_oracle_matmul(&r, &args, &got, &everything).wrong, 0);
+    assert_int_equal(wm_oracle_matmul(&r, &args, &got, &everything).unjudged, 1);
+}
+
+static void oracle_of_vendors(void **unused) {
+    (void)unused;
+    /* bf16, an ulp being 8/1024: 1 + 5/1024 + 5/1024 is 1 + 8/1024; rounded before the bias, too, 1 + 16/1024. */
+    uint16_t one = 0x3f80, c = 0x3ba0, right = 0x3f81, twice = 0x3f82;
+    wm_problem p = problem_of("matmul bf16 1x1x1 bias=n act=relu"), q = problem_of("matmul bf16 1x1x1");
+    wm_oracle_pick vendor = {.vendor = 1};
+    wmMatmulArgs args = wmMatmulArgsDefault(&one, &one, NULL);
+    args.c = args.bias = &c, args.beta = wmReal(1);
+    assert_int_equal(wm_oracle_matmul(&p, &args, &right, &everything).wrong, 0);
+    assert_int_equal(wm_oracle_matmul(&p, &args, &twice, &everything).wrong, 1);
+    assert_int_equal(wm_oracle_matmul(&p, &args, &twice, &vendor).wrong, 0);
+    args.beta = wmReal(0); /* 1 + 5/1024: nothing to round before the bias */
+    assert_int_equal(wm_oracle_matmul(&p, &args, &twice, &vendor).wrong, 1);
+    args.beta = wmReal(2); /* 1 + 10/1024, without an epilogue */
+    assert_int_equal(wm_oracle_matmul(&q, &args, &twice, &vendor).wrong, 1);
 }
 
 static void openblas_passes_its_check(void **unused) {
@@ -118,14 +133,13 @@ static void openblas_passes_its_check(void **unused) {
 
 static void zero_scalars_and_nan(void **unused) {
     (void)unused;
-    static const char *const problems[] = {"f32 33x20x17",        "f64 9x70x12",
-                                           "f16 40x33x64",        "bf16 40x33x64 od=col",
-                                           "c64 21x13x9",         "c128 5x6x7",
-                                           "f32 33x20x17 bias=n", "f16 17x8x3 bias=m",
-                                           "bf16 65x70x80 d=f32", "f32 130x129x31 ldd=135",
-                                           "i8 16x32x64",         "f32 33x20x17 bias=m act=relu",
-                                           "e4m3 16x32x48 tb=t",  "f32 20x30x0 bias=n",
-                                           "c64 7x8x0",           "bf16 20x30x0"};
+    static const char *const problems[] = {
+        "f32 33x20x17",           "f64 9x70x12",        "f16 40x33x64",
+        "bf16 40x33x64 od=col",   "c64 21x13x9",        "c128 5x6x7",
+        "f32 33x20x17 bias=n",    "f16 17x8x3 bias=m",  "bf16 65x70x80 d=f32",
+        "f32 130x129x31 ldd=135", "i8 16x32x64",        "f32 33x20x17 bias=m act=relu",
+        "e4m3 16x32x48 tb=t",     "f32 20x30x0 bias=n", "c64 7x8x0",
+        "bf16 20x30x0",           "c128 16x16x2048",    "f16 16x16x4096"};
     static const struct {
         int flags;
         double alpha, beta;
@@ -424,6 +438,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(oracle_complex_by_hand),
         cmocka_unit_test(oracle_narrow_by_hand),
         cmocka_unit_test(oracle_activations),
+        cmocka_unit_test(oracle_of_vendors),
         cmocka_unit_test(openblas_passes_its_check),
         cmocka_unit_test(zero_scalars_and_nan),
         cmocka_unit_test(complex_scalars),

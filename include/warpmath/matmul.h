@@ -4,7 +4,8 @@
  * batched. Matrices are row-major by default; each has its own order, type and leading dimension.
  *
  * Which values are read and written
- *   - beta = 0 never reads C. alpha = 0 or k = 0 gives activation(beta · C + bias) and ignores A and B, NaN included.
+ *   - beta = 0 never reads C. k = 0, or alpha = 0 as a host value, gives activation(beta · C + bias) and ignores A and
+ * B, NaN included. Where an alpha in device memory is 0, a vendor's solver may still multiply A and B.
  *   - m, n or batch = 0 succeeds and touches nothing; all pointers may then be NULL.
  *   - C = NULL means D itself is C (in place). D may equal C with the same layout; other overlaps of D are the caller's
  *     fault. Padding between rows (ld larger than the row) is never written.
@@ -49,7 +50,7 @@ typedef enum wmBias {
 
 typedef enum wmActivation {
     WM_ACT_NONE = 0,
-    WM_ACT_RELU = 1,      /**< max(x, 0); NaN stays NaN */
+    WM_ACT_RELU = 1,      /**< max(x, 0); of a NaN: NaN or 0 */
     WM_ACT_GELU_TANH = 2, /**< x/2 · (1 + tanh(sqrt(2/pi) · (x + 0.044715 x³))) */
     WM_ACT_GELU_ERF = 3   /**< x/2 · (1 + erf(x / sqrt 2)) */
 } wmActivation;

@@ -2,8 +2,9 @@
 /*
  * A library with cuBLASLt's soname and the part of its interface that the cublaslt solver uses, for machines without a
  * GPU: products by the definition, column-major, on the fake device's memory. It is as unkind as the original: what is
- * not set is not guessed, the workspace is scribbled over, a scalar in the wrong place or a pointer less aligned than
- * the heuristic was told is an error, and the heuristic names algorithms that must not be taken.
+ * not set is not guessed; the workspace is scribbled over; a scalar in the wrong place, a pointer less aligned than the
+ * heuristic was told, and a bias or scale not aligned to 16 bytes are errors; NaN times an alpha of 0 is NaN, relu of
+ * NaN is 0; and the heuristic names algorithms that must not be taken.
  */
 #include "host/cublaslt.h"
 #include "reference/number.h"
@@ -278,7 +279,7 @@ static wm_number operand(const layout *x, int op, const void *base, int64_t i, i
 }
 
 static double activate(uint32_t epilogue, double x) {
-    if (epilogue & WM_LT_RELU) return x <= 0 ? 0 : x;
+    if (epilogue & WM_LT_RELU) return x > 0 ? x : 0;
     if (epilogue & WM_LT_GELU) return x / (1 + exp(-2 * 0.7978845608028654 * (x + 0.044715 * x * x * x)));
     return x;
 }
@@ -297,11 +298,11 @@ static void one_element(const job *w, const void *a, const void *b, const void *
     int64_t k = w->x->op[0] ? w->a->rows : w->a->cols;
     wmType type = type_of(w->d->type);
     wm_number sum = {0, 0};
-    for (int64_t p = 0; p < k && !is_zero(w->alpha); p++)
+    for (int64_t p = 0; p < k; p++)
         sum = plus(sum, times(operand(w->a, w->x->op[0], a, i, p), operand(w->b, w->x->op[1], b, p, j)));
     for (int s = 0; s < 2; s++)
         if (w->x->factor[s]) sum.re *= (double)*(const float *)w->x->factor[s];
-    if (!is_zero(w->alpha)) sum = times(sum, w->alpha);
+    sum = times(sum, w->alpha);
     if (!is_zero(w->beta)) sum = plus(sum, times(w->beta, load(w->c, c, i, j)));
     if (w->x->epilogue & WM_LT_BIAS) sum = plus(sum, wm_number_load(type_of(w->x->bias_type), w->x->bias, i));
     sum.re = activate(w->x->epilogue, sum.re);
@@ -318,6 +319,10 @@ static int on_device(const void *address) {
     return !wm_area_device || wm_area_device(address);
 }
 
+static int vector_is_bad(const void *vector) {
+    return !on_device(vector) || (uintptr_t)vector % WM_LT_VECTOR_ALIGN;
+}
+
 static int pointers_are_bad(const algorithm *algo, const job *w, const void *const pointers[4]) {
     const layout *const layouts[] = {w->a, w->b, w->c, w->d};
     for (int i = 0; i < 4; i++)
@@ -326,8 +331,8 @@ static int pointers_are_bad(const algorithm *algo, const job *w, const void *con
             const void *at = matrix(layouts[i], pointers[i], t);
             if (!on_device(at) || (uintptr_t)at % unit) return 1;
         }
-    if ((w->x->epilogue & WM_LT_BIAS) && !on_device(w->x->bias)) return 1;
-    return (w->x->factor[0] && !on_device(w->x->factor[0])) || (w->x->factor[1] && !on_device(w->x->factor[1]));
+    if ((w->x->epilogue & WM_LT_BIAS) && vector_is_bad(w->x->bias)) return 1;
+    return (w->x->factor[0] && vector_is_bad(w->x->factor[0])) || (w->x->factor[1] && vector_is_bad(w->x->factor[1]));
 }
 
 EXPORT int cublasLtMatmul(void *handle, desc *x, const void *alpha, const void *a, layout *a_layout, const void *b,

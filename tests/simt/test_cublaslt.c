@@ -90,6 +90,9 @@ static void right_offers(wmContext *context) {
     expect(offers[0].seconds > 0 && offers[0].seconds < offers[1].seconds, "the library's order is kept");
     expect(open_problem(&w, &problem, offers, "matmul f32 20x30x40 det=not_guaranteed") == 3, "offers, any order");
     expect(open_problem(&w, &problem, offers, "matmul f16 20x30x40 det=not_guaranteed") == 2, "sums in f16");
+    expect(open_problem(&w, &problem, offers, "matmul c128 20x30x40 det=not_guaranteed") == 1, "c128 without split_k");
+    expect(open_problem(&w, &problem, offers, "matmul bf16 5x7x16 bias=n") == 2, "offers with a bias");
+    expect(offers[0].workspace == 16 && offers[1].workspace == 1008 + 16, "room for an aligned bias");
     offers[0].knob[0] = 8; /* wisdom of another library */
     expect(wm_cublaslt.make(context, &problem, &offers[0], &state) == WM_ERR_VENDOR, "an unknown algorithm");
     expect(strstr(wmLastError(), "CUBLAS_STATUS_INVALID_VALUE") != NULL, "its sentence");
@@ -103,6 +106,7 @@ static void refused(wmContext *context) {
         "matmul f32 5x6x7 bias=m",
         "matmul f32 5x6x7 od=col bias=n",
         "matmul f16 8x8x8 act=gelu_erf",
+        "matmul f32 8x8x8 act=gelu_tanh",
         "matmul bf16 8x8x8 bias=n bias_type=f32",
         "matmul f64 8x8x8 bias=n",
         "matmul c64 8x8x8 bias=n",

@@ -189,7 +189,7 @@ static void judge(walk *w, operands *o, wmMatmulArgs *place, wmMatmulArgs *host,
     }
     if (before && marks && walk_run(w, &args)) {
         walk_receive(w, out);
-        const wm_oracle_pick every = {0, 0, 0, 0};
+        const wm_oracle_pick every = {.vendor = w->solver->origin == WM_VENDOR};
         wm_oracle_verdict v = wm_oracle_matmul(w->problem, host, host->d, &every);
         if (v.worst > w->worst) w->worst = v.worst;
         char sentence[256];
