@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BAND = 4096, POISON = 0xff };
+enum { POISON = 0xff };
 
 /* Share of the budget that a judge may be estimated at, and that judging may use in all. */
 static const double judge_share = 0.25, admit_share = 0.6;
@@ -32,7 +32,7 @@ static wmStatus enqueue(const wm_session *s, const wm_contender *c, int copy) {
                         .offer = &c->candidate->offer,
                         .state = c->state,
                         .args = &args,
-                        .workspace = c->candidate->offer.workspace ? s->workspace + BAND : NULL,
+                        .workspace = c->candidate->offer.workspace ? s->workspace + WM_BAND : NULL,
                         .stream = s->stream};
     return c->candidate->solver->run(&run);
 }
@@ -65,10 +65,9 @@ wmStatus wm_session_run(wm_session *s, wm_contender *c, int copy, double *second
 
 /* ---- Verdicts ---- */
 
-static void note_failure(const wm_session *s, wm_candidate *candidate, wm_verdict verdict, const char *why) {
+static void note_failure(wm_candidate *candidate, wm_verdict verdict, const char *why) {
     candidate->verdict = verdict;
     snprintf(candidate->why, sizeof candidate->why, "%.150s", why);
-    wm_log(s->context, WM_LOG_WARNING, "%s is left out: %s", candidate->solver->name, candidate->why);
 }
 
 static wmStatus make(const wm_session *s, wm_contender *c) {
@@ -80,17 +79,16 @@ static wmStatus make(const wm_session *s, wm_contender *c) {
 /* The bytes on both sides of the workspace; those behind follow the candidate's own size. */
 static wmStatus poison_workspace(const wm_session *s, const wm_contender *c) {
     if (!c->candidate->offer.workspace) return WM_OK;
-    return wm_image_fill(&s->image, s->workspace, POISON, 2 * (size_t)BAND + c->candidate->offer.workspace);
+    return wm_image_fill(&s->image, s->workspace, POISON, 2 * (size_t)WM_BAND + c->candidate->offer.workspace);
 }
 
-static wmStatus check_workspace(const wm_session *s, wm_contender *c, int *good) {
-    unsigned char bands[2 * BAND];
+static wmStatus check_workspace(wm_session *s, const wm_contender *c, int *good) {
     size_t bytes = c->candidate->offer.workspace;
     *good = 1;
     if (!bytes) return WM_OK;
-    WM_TRY(wm_image_move(&s->image, bands, s->workspace, BAND));
-    WM_TRY(wm_image_move(&s->image, bands + BAND, s->workspace + BAND + bytes, BAND));
-    for (size_t i = 0; i < sizeof bands; i++) *good = *good && bands[i] == POISON;
+    WM_TRY(wm_image_move(&s->image, s->bands, s->workspace, WM_BAND));
+    WM_TRY(wm_image_move(&s->image, s->bands + WM_BAND, s->workspace + WM_BAND + bytes, WM_BAND));
+    for (size_t i = 0; i < sizeof s->bands; i++) *good = *good && s->bands[i] == POISON;
     return WM_OK;
 }
 
@@ -105,11 +103,11 @@ static wmStatus try_once(wm_session *s, wm_contender *c, double *seconds, int *g
     }
     if (status != WM_OK) {
         if (wm_session_is_over(s, status)) return status;
-        note_failure(s, c->candidate, WM_FAILED, wmLastError());
+        note_failure(c->candidate, WM_FAILED, wmLastError());
         return WM_OK;
     }
     WM_TRY(check_workspace(s, c, good));
-    if (!*good) note_failure(s, c->candidate, WM_WRONG, "it wrote outside its workspace");
+    if (!*good) note_failure(c->candidate, WM_WRONG, "it wrote outside its workspace");
     return WM_OK;
 }
 
@@ -147,7 +145,7 @@ static wmStatus find_truth(wm_session *s, wm_contender **judge, double *seconds)
         if (!good) continue;
         wmStatus status = wm_truth_take(&s->truth, 0);
         if (status == WM_ERR_INTERNAL) {
-            note_failure(s, c->candidate, WM_WRONG, wmLastError());
+            note_failure(c->candidate, WM_WRONG, wmLastError());
         } else {
             WM_TRY(status);
             *judge = c;
@@ -165,7 +163,7 @@ static wmStatus judge_one(wm_session *s, wm_contender *c, double *seconds) {
     if (!good) return WM_OK;
     WM_TRY(wm_truth_check(&s->truth, 0, &c->candidate->error, why));
     if (isinf(c->candidate->error)) {
-        note_failure(s, c->candidate, WM_WRONG, why);
+        note_failure(c->candidate, WM_WRONG, why);
     } else {
         c->candidate->verdict = WM_GOOD;
     }
@@ -193,6 +191,7 @@ wmStatus wm_session_admit(wm_session *s) {
     qsort(s->contender, (size_t)s->count, sizeof *s->contender, by_estimate);
     WM_TRY(wm_truth_make(&s->truth, &s->image, 0));
     WM_TRY(find_truth(s, &judge, &seconds));
+    s->judged = judge != NULL;
     if (!judge) return WM_OK;
     enter(s, judge, seconds, &best);
     for (int i = 0; i < s->count; i++) {

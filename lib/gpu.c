@@ -30,8 +30,8 @@ wmStatus wm_launch_kernel(wmContext *context, const char *kernel_name, const wm_
     const wm_gpu *gpu = context->gpu;
     int error = gpu->launch(gpu->self, launch, stream);
     if (error == 0) return WM_OK;
-    wm_gpu_check(gpu, error, "launch");
-    return wm_fail_in(WM_ERR_CUDA, "of %s, grid %u x %u x %u, block %u, %zu bytes of shared memory", kernel_name,
+    wmStatus status = wm_gpu_check(gpu, error, "launch");
+    return wm_fail_in(status, "of %s, grid %u x %u x %u, block %u, %zu bytes of shared memory", kernel_name,
                       launch->grid.x, launch->grid.y, launch->grid.z,
                       launch->block.x * launch->block.y * launch->block.z, launch->shared);
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BAND = 4096, MOST_COPIES = 128, MOST_DEVICES = 64 };
+enum { MOST_COPIES = 128, MOST_DEVICES = 64 };
 
 const char *wm_verdict_name(wm_verdict verdict) {
     static const char *const names[] = {"untried", "good", "slow", "wrong", "failed"};
@@ -82,7 +82,7 @@ static wmStatus open_workspace(wm_session *s) {
     }
     if (!most) return WM_OK;
     void *block = NULL;
-    s->workspace_bytes = most + 2 * (size_t)BAND;
+    s->workspace_bytes = most + 2 * (size_t)WM_BAND;
     WM_TRY(wm_context_alloc(s->context, &block, s->workspace_bytes));
     s->workspace = (unsigned char *)block;
     return WM_OK;
@@ -196,12 +196,41 @@ static wmStatus measure(wm_session *s, const wmPlanOptions *options, wm_found *f
         return WM_OK;
     }
     WM_TRY(status);
-    note_outcome(found, s->budget);
+    if (s->judged) {
+        note_outcome(found, s->budget);
+    } else {
+        wm_append(found->note, sizeof found->note, "not measured: no candidate can judge the others within %.0f ms",
+                  1e3 * s->budget);
+    }
     found->chosen = wm_pick_winner(found);
-    if (found->chosen >= 0) {
-        found->by = WM_BY_MEASURE;
-    } else if (!found->note[0]) {
-        wm_append(found->note, sizeof found->note, "not measured: no candidate is fit to judge the others");
+    if (found->chosen >= 0) found->by = WM_BY_MEASURE;
+    return WM_OK;
+}
+
+/* Called without a lock: a log function may do as it likes. */
+static void log_outcome(wmContext *context, const wm_found *found) {
+    for (int i = 0; i < found->count; i++) {
+        const wm_candidate *c = &found->candidate[i];
+        if (c->verdict != WM_WRONG && c->verdict != WM_FAILED) continue;
+        wm_log(context, WM_LOG_WARNING, "%s is left out, %s: %s", c->solver->name, wm_verdict_name(c->verdict), c->why);
+    }
+    if (found->note[0]) wm_log(context, WM_LOG_INFO, "%s", found->note);
+}
+
+/* Under the turn: a thread that waits for it may want the same problem, and finds what this one learns. */
+static wmStatus measure_and_learn(wmContext *context, const wm_problem *problem, const wmPlanOptions *options,
+                                  wm_found *found) {
+    wm_session s = {.context = context,
+                    .problem = problem,
+                    .clock = context->clock,
+                    .budget = 1e-3 * (options->budget_ms > 0 ? options->budget_ms : 1000.0),
+                    .rounds = options->effort == WM_EXHAUSTIVE ? WM_MOST_ROUNDS : 11};
+    if (wm_follow_wisdom(context, problem, options->effort, found)) return WM_OK;
+    WM_TRY(measure(&s, options, found));
+    if (found->by != WM_BY_MEASURE) return WM_OK;
+    const wm_candidate *best = &found->candidate[found->chosen];
+    if (!wm_wisdom_learn(context, problem, best->solver, &best->offer, best->seconds, options->effort)) {
+        wm_append(found->note, sizeof found->note, "%snot remembered: out of host memory", found->note[0] ? "; " : "");
     }
     return WM_OK;
 }
@@ -209,15 +238,10 @@ static wmStatus measure(wm_session *s, const wmPlanOptions *options, wm_found *f
 wmStatus wm_measure(wmContext *context, const wm_problem *problem, const wmPlanOptions *options, wm_found *found) {
     WM_TRY(refuse_capture(context));
     pthread_mutex_t *turn = turn_of(context);
-    wm_session s = {.context = context,
-                    .problem = problem,
-                    .clock = context->clock,
-                    .budget = 1e-3 * (options->budget_ms > 0 ? options->budget_ms : 1000.0),
-                    .rounds = options->effort == WM_EXHAUSTIVE ? WM_MOST_ROUNDS : 11};
     pthread_mutex_lock(turn);
-    /* Another thread may have measured the same problem while this one waited. */
-    wmStatus status = wm_follow_wisdom(context, problem, options->effort, found) ? WM_OK : measure(&s, options, found);
+    wmStatus status = measure_and_learn(context, problem, options, found);
     pthread_mutex_unlock(turn);
+    log_outcome(context, found);
     return status;
 }
 

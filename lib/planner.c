@@ -70,14 +70,6 @@ int wm_follow_wisdom(wmContext *context, const wm_problem *problem, wmEffort eff
     return 0;
 }
 
-static wmStatus measure(wmContext *context, const wm_problem *problem, const wmPlanOptions *options, wm_found *found) {
-    WM_TRY(wm_measure(context, problem, options, found));
-    if (found->by != WM_BY_MEASURE) return WM_OK;
-    const wm_candidate *best = &found->candidate[found->chosen];
-    wm_wisdom_learn(context, problem, best->solver, &best->offer, best->seconds, options->effort);
-    return WM_OK;
-}
-
 static wmStatus no_wisdom(const wmContext *context, const wm_problem *problem) {
     char text[WM_PROBLEM_TEXT];
     wm_problem_print(problem, text, sizeof text);
@@ -97,7 +89,7 @@ wmStatus wm_search(wmContext *context, const wm_problem *problem, const wmPlanOp
     if (!options->fixed_choice) {
         if (wm_follow_wisdom(context, problem, options->effort, out)) return WM_OK;
         if (options->effort == WM_WISDOM_ONLY || context->frozen) return no_wisdom(context, problem);
-        if (options->effort != WM_ESTIMATE) WM_TRY(measure(context, problem, options, out));
+        if (options->effort != WM_ESTIMATE) WM_TRY(wm_measure(context, problem, options, out));
     }
     if (out->chosen < 0) {
         out->chosen = wm_best_estimate(out);

@@ -116,7 +116,6 @@ static wmStatus survive(const wm_session *s, wm_contender *c, wmStatus status) {
     c->candidate->verdict = WM_FAILED;
     c->candidate->why[0] = '\0';
     wm_append(c->candidate->why, sizeof c->candidate->why, "%s", wmLastError());
-    wm_log(s->context, WM_LOG_WARNING, "%s is left out: %s", c->candidate->solver->name, c->candidate->why);
     return WM_OK;
 }
 

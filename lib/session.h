@@ -12,6 +12,7 @@ extern "C" {
 #endif
 
 #define WM_MOST_ROUNDS 31
+#define WM_BAND 4096 /* bytes on either side of the workspace */
 
 /** A candidate that is being tried. */
 typedef struct wm_contender {
@@ -33,12 +34,14 @@ typedef struct wm_session {
     double start, budget; /* seconds */
     int keep_all;         /* no early stop of losers */
     int rounds;
+    int judged; /* a judge was found */
     wmStream stream;
     wm_event from, to;
     wm_image image;
     wm_truth truth;
-    unsigned char *workspace; /* with bands */
-    size_t workspace_bytes;   /* of the whole block */
+    unsigned char *workspace;         /* with bands */
+    size_t workspace_bytes;           /* of the whole block */
+    unsigned char bands[2 * WM_BAND]; /* here rather than on a stack: a copy may outlive the function that wanted it */
     wm_contender *contender;
     int count;
     uint64_t random;

@@ -114,9 +114,7 @@ static wmStatus prepare(wm_truth *truth, int copy) {
 
 wmStatus wm_truth_make(wm_truth *out, const wm_image *image, int copy) {
     *out = (wm_truth){.image = image, .bound = wm_problem_bound(image->problem)};
-    wmStatus status = prepare(out, copy);
-    if (status != WM_OK) wm_truth_free(out);
-    return status;
+    return prepare(out, copy);
 }
 
 void wm_truth_free(wm_truth *truth) {

@@ -27,7 +27,10 @@ typedef struct wm_truth {
     unsigned char *counts;   /* a bit a scalar of an in-place C2R's array: 1 where the result is; NULL: everywhere */
 } wm_truth;
 
-/** Takes down what every solver must leave alone, from a pristine copy. */
+/**
+ * Takes down what every solver must leave alone, from a pristine copy. Free it in any case, after the image's stream
+ * was waited for: a copy to it may be under way.
+ */
 wmStatus wm_truth_make(wm_truth *out, const wm_image *image, int copy);
 void wm_truth_free(wm_truth *truth);
 

@@ -107,8 +107,8 @@ int wm_wisdom_find(wmContext *context, const wm_problem *problem, wm_wise *out) 
     return found != NULL;
 }
 
-void wm_wisdom_learn(wmContext *context, const wm_problem *problem, const wm_solver *solver, const wm_offer *offer,
-                     double seconds, wmEffort effort) {
+int wm_wisdom_learn(wmContext *context, const wm_problem *problem, const wm_solver *solver, const wm_offer *offer,
+                    double seconds, wmEffort effort) {
     const wm_machine *machine = wm_wisdom_machine(context, problem->op);
     wm_wise entry = {.machine = machine->hash,
                      .effort = effort,
@@ -122,7 +122,7 @@ void wm_wisdom_learn(wmContext *context, const wm_problem *problem, const wm_sol
     wmStatus status = wm_set_add_machine(&context->wisdom.set, machine);
     if (status == WM_OK) status = wm_set_add(&context->wisdom.set, &entry, is_stale, context);
     pthread_mutex_unlock(&context->wisdom.lock);
-    if (status != WM_OK) wm_log(context, WM_LOG_WARNING, "the choice for \"%s\" is not remembered", entry.problem);
+    return status == WM_OK;
 }
 
 /* ---- Opening and closing ---- */

@@ -97,9 +97,9 @@ const wm_machine *wm_wisdom_machine(wmContext *context, wm_op op);
 /** Copies what is known of the problem on this machine; 0 if nothing is. */
 int wm_wisdom_find(wmContext *context, const wm_problem *problem, wm_wise *out);
 
-/** Remembers a measured choice. Failing to is no error: it is logged. */
-void wm_wisdom_learn(wmContext *context, const wm_problem *problem, const wm_solver *solver, const wm_offer *offer,
-                     double seconds, wmEffort effort);
+/** Remembers a measured choice; 0 where memory is short. */
+int wm_wisdom_learn(wmContext *context, const wm_problem *problem, const wm_solver *solver, const wm_offer *offer,
+                    double seconds, wmEffort effort);
 
 /** Sets the path (NULL option: WARPMATH_WISDOM, else the user's own) and reads the file if there is one. */
 wmStatus wm_wisdom_open(wmContext *context, const char *option);

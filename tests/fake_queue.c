@@ -71,7 +71,9 @@ static double cost_of(const wm_fake *fake, const wm_op *op) {
 }
 
 static int record_launch(wm_fake *fake, const wm_launch *launch) {
-    wm_launch *all = realloc(fake->launches, (size_t)(fake->launch_count + 1) * sizeof *all);
+    int count = fake->launch_count;
+    wm_launch *all = fake->launches;
+    if ((count & (count - 1)) == 0) all = realloc(all, (count ? 2 * (size_t)count : 1) * sizeof *all); /* full */
     void *params = malloc(launch->params_bytes + 1);
     if (all) fake->launches = all;
     if (!all || !params) return free(params), WM_FAKE_OUT_OF_MEMORY;

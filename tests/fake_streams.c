@@ -261,6 +261,7 @@ void wm_fake_add_streams(wm_fake *fake) {
 }
 
 void wm_fake_end_streams(wm_fake *fake) {
+    for (wm_fake_stream *s = fake->streams; s && fake->sticky; s = s->next) wm_ops_clear(&s->queue); /* never runs */
     fake->sticky = 0;
     while (fake->streams && fake->streams != &fake->default_stream) end_stream(fake, fake->streams);
     wm_fake_drain(fake, &fake->default_stream);
