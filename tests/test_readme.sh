@@ -30,7 +30,7 @@ target_link_libraries(product warpmath::warpmath)
 add_executable(product_static product.c)
 target_link_libraries(product_static warpmath::warpmath_static)
 END
-cmake -S "$work" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$work/install" > "$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
+cmake -G Ninja -S "$work" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$work/install" > "$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
 cmake --build "$work/cmake" > "$work/build.log" || { cat "$work/build.log"; exit 1; }
 for program in product product_static; do
     [ "$("$work/cmake/$program")" = "$expected" ] || { echo "$program printed: $("$work/cmake/$program")"; exit 1; }
