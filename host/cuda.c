@@ -268,9 +268,10 @@ static int tensor_map(void *self, const wm_tensor *t, void *map) {
     const cuuint64_t dim[3] = {(cuuint64_t)t->dim[0], (cuuint64_t)t->dim[1], (cuuint64_t)t->dim[2]};
     const cuuint64_t stride[2] = {(cuuint64_t)t->stride[0] * size, (cuuint64_t)t->stride[1] * size};
     const cuuint32_t box[3] = {(cuuint32_t)t->box[0], (cuuint32_t)t->box[1], 1}, each[3] = {1, 1, 1};
+    const CUtensorMapSwizzle swizzle = box[0] * size == 128 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B;
     CUresult result = encode((CUtensorMap *)map, type, 3, (void *)(uintptr_t)t->base, dim, stride, box, each,
-                             CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+                             CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     return (int)result; /* the driver's numbers are the runtime's */
 }
 

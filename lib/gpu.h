@@ -51,8 +51,8 @@ typedef struct wm_launch {
 
 /**
  * A batch of matrices as the bulk copy engine (sm_90 and newer) sees them, and the box that one copy moves. Element
- * (x, y, z) is at base + x + y · stride[0] + z · stride[1]. In shared memory a box is swizzled over 128 bytes
- * (warpmath/device/tma.cuh), so box[0] elements are at most 128 bytes.
+ * (x, y, z) is at base + x + y · stride[0] + z · stride[1]. In shared memory a box is swizzled over its rows
+ * (warpmath/device/tma.cuh), so box[0] elements are 128 or 64 bytes.
  */
 typedef struct wm_tensor {
     const void *base; /* a multiple of 16 bytes, as are the strides */

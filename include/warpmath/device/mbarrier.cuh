@@ -31,14 +31,15 @@ WM_DEVICE void wm_mbarrier_expect(wm_mbarrier *barrier, int bytes) {
                  : "memory");
 }
 
-/** Arrives at the same barrier of block `rank` of the cluster. PTX ISA, mbarrier.arrive with .shared::cluster, mapa. */
+/** Arrives at the same barrier of block `rank` of the cluster. This orders accesses within the block only: use it to
+ * say that reads are done, not to hand over ordinary writes to another block. (A release at the cluster's scope costs a
+ * fence of half a microsecond.) PTX ISA, mbarrier.arrive with .shared::cluster, mapa. */
 WM_DEVICE void wm_mbarrier_arrive(wm_mbarrier *barrier, int rank) {
-    asm volatile(
-        "{\n\t.reg .b32 theirs;\n\t"
-        "mapa.shared::cluster.u32 theirs, %0, %1;\n\t"
-        "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [theirs];\n\t}" ::"r"(wm_shared_address(barrier)),
-        "r"(rank)
-        : "memory");
+    asm volatile("{\n\t.reg .b32 theirs;\n\t"
+                 "mapa.shared::cluster.u32 theirs, %0, %1;\n\t"
+                 "mbarrier.arrive.shared::cluster.b64 _, [theirs];\n\t}" ::"r"(wm_shared_address(barrier)),
+                 "r"(rank)
+                 : "memory");
 }
 
 /** Whether the phase of that parity has ended; waits a while for it. PTX ISA, mbarrier.try_wait. */
@@ -57,6 +58,12 @@ WM_DEVICE bool wm_mbarrier_try(wm_mbarrier *barrier, int parity) {
 WM_DEVICE void wm_mbarrier_wait(wm_mbarrier *barrier, int parity) {
     while (!wm_mbarrier_try(barrier, parity)) {
     }
+}
+
+/** Waits for all threads of the cluster without ordering their accesses, so without the fences of wm_cluster_barrier:
+ * after wm_mbarrier_init_fence, or before a block ends that others reach. PTX ISA, barrier.cluster with .relaxed. */
+WM_DEVICE void wm_cluster_meet(void) {
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;\n\tbarrier.cluster.wait.aligned;" ::: "memory");
 }
 
 #endif

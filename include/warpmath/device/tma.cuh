@@ -5,9 +5,9 @@
  * names the matrix, the box and the arrangement in shared memory. Source: PTX ISA, "Data Movement and Conversion
  * Instructions: Tensor copy".
  *
- * Boxes here are swizzled over 128 bytes: rows of 128 bytes, in which the 16-byte group g of row r stands at place
- * g ^ (r mod 8). So columns of groups are free of bank conflicts, and wgmma reads the same arrangement. A box begins at
- * a multiple of 1024 bytes.
+ * Boxes here have rows of 128 bytes, or of 64, and are swizzled over them: the 16-byte group g of row r stands at place
+ * g ^ (r mod 8), or g ^ (r / 2 mod 4). So columns of groups are free of bank conflicts, and wgmma reads the first of
+ * the two. A box begins at a multiple of 1024 bytes.
  */
 #ifndef WARPMATH_DEVICE_TMA_CUH
 #define WARPMATH_DEVICE_TMA_CUH
@@ -19,9 +19,10 @@ typedef struct alignas(64) wm_tensor_map {
     wm_u64 opaque[16];
 } wm_tensor_map;
 
-/** Bytes from the begin of a box to its group `group` (16 bytes) of row `row`. */
-WM_CONSTEXPR int wm_swizzle128(int row, int group) {
-    return row * 128 + ((group ^ (row & 7)) << 4);
+/** Where byte `at` of a box, counted row by row, stands in its swizzled arrangement; ROW: bytes of a row. */
+template <int ROW>
+WM_CONSTEXPR int wm_swizzle(int at) {
+    return at ^ (at >> 7 & (ROW / 16 - 1)) << 4;
 }
 
 #ifndef WM_SIMT

@@ -94,39 +94,75 @@ WM_DEVICE wm_u32 wm_pair_f16(float low, float high) {
 /* ---- The product itself, by the width of D: wgmma.mma_async ---- */
 
 // clang-format off
-#define WM_NAMES_64 \
+#define WM_NAMES_32 \
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
-    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define WM_NAMES_48 WM_NAMES_32 ", " \
+    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
+#define WM_NAMES_64 WM_NAMES_48 ", " \
     "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define WM_NAMES_96 WM_NAMES_64 ", " \
-    "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
+#define WM_NAMES_80 WM_NAMES_64 ", " \
+    "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79"
+#define WM_NAMES_96 WM_NAMES_80 ", " \
     "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
-#define WM_NAMES_128 WM_NAMES_96 ", " \
-    "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
+#define WM_NAMES_112 WM_NAMES_96 ", " \
+    "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111"
+#define WM_NAMES_128 WM_NAMES_112 ", " \
     "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
-#define WM_SUMS_32(d, i) \
+#define WM_SUMS_16(d, i) \
     "+f"(d[i + 0]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7]), \
-    "+f"(d[i + 8]), "+f"(d[i + 9]), "+f"(d[i + 10]), "+f"(d[i + 11]), "+f"(d[i + 12]), "+f"(d[i + 13]), "+f"(d[i + 14]), "+f"(d[i + 15]), \
-    "+f"(d[i + 16]), "+f"(d[i + 17]), "+f"(d[i + 18]), "+f"(d[i + 19]), "+f"(d[i + 20]), "+f"(d[i + 21]), "+f"(d[i + 22]), "+f"(d[i + 23]), \
-    "+f"(d[i + 24]), "+f"(d[i + 25]), "+f"(d[i + 26]), "+f"(d[i + 27]), "+f"(d[i + 28]), "+f"(d[i + 29]), "+f"(d[i + 30]), "+f"(d[i + 31])
+    "+f"(d[i + 8]), "+f"(d[i + 9]), "+f"(d[i + 10]), "+f"(d[i + 11]), "+f"(d[i + 12]), "+f"(d[i + 13]), "+f"(d[i + 14]), "+f"(d[i + 15])
 // clang-format on
 
 /** sum = A · B + (keep ? sum : 0); A_MN, B_MN: the operand's rows are contiguous, not its k. */
+template <int A_MN, int B_MN>
+WM_DEVICE void wm_wgmma_bf16(float (&sum)[32], wm_u64 a, wm_u64 b, int keep) {
+    asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %34, 0;\n\t"
+                 "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" WM_NAMES_32
+                 "}, %32, %33, p, 1, 1, %35, %36;\n\t}"
+                 : WM_SUMS_16(sum, 0), WM_SUMS_16(sum, 16)
+                 : "l"(a), "l"(b), "r"(keep), "n"(A_MN), "n"(B_MN));
+}
+template <int A_MN, int B_MN>
+WM_DEVICE void wm_wgmma_bf16(float (&sum)[48], wm_u64 a, wm_u64 b, int keep) {
+    asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %50, 0;\n\t"
+                 "wgmma.mma_async.sync.aligned.m64n96k16.f32.bf16.bf16 {" WM_NAMES_48
+                 "}, %48, %49, p, 1, 1, %51, %52;\n\t}"
+                 : WM_SUMS_16(sum, 0), WM_SUMS_16(sum, 16), WM_SUMS_16(sum, 32)
+                 : "l"(a), "l"(b), "r"(keep), "n"(A_MN), "n"(B_MN));
+}
 template <int A_MN, int B_MN>
 WM_DEVICE void wm_wgmma_bf16(float (&sum)[64], wm_u64 a, wm_u64 b, int keep) {
     asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %66, 0;\n\t"
                  "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" WM_NAMES_64
                  "}, %64, %65, p, 1, 1, %67, %68;\n\t}"
-                 : WM_SUMS_32(sum, 0), WM_SUMS_32(sum, 32)
+                 : WM_SUMS_16(sum, 0), WM_SUMS_16(sum, 16), WM_SUMS_16(sum, 32), WM_SUMS_16(sum, 48)
                  : "l"(a), "l"(b), "r"(keep), "n"(A_MN), "n"(B_MN));
+}
+template <int A_MN, int B_MN>
+WM_DEVICE void wm_wgmma_bf16(float (&sum)[80], wm_u64 a, wm_u64 b, int keep) {
+    asm volatile(
+        "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %82, 0;\n\t"
+        "wgmma.mma_async.sync.aligned.m64n160k16.f32.bf16.bf16 {" WM_NAMES_80 "}, %80, %81, p, 1, 1, %83, %84;\n\t}"
+        : WM_SUMS_16(sum, 0), WM_SUMS_16(sum, 16), WM_SUMS_16(sum, 32), WM_SUMS_16(sum, 48), WM_SUMS_16(sum, 64)
+        : "l"(a), "l"(b), "r"(keep), "n"(A_MN), "n"(B_MN));
 }
 template <int A_MN, int B_MN>
 WM_DEVICE void wm_wgmma_bf16(float (&sum)[96], wm_u64 a, wm_u64 b, int keep) {
     asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %98, 0;\n\t"
                  "wgmma.mma_async.sync.aligned.m64n192k16.f32.bf16.bf16 {" WM_NAMES_96
                  "}, %96, %97, p, 1, 1, %99, %100;\n\t}"
-                 : WM_SUMS_32(sum, 0), WM_SUMS_32(sum, 32), WM_SUMS_32(sum, 64)
+                 : WM_SUMS_16(sum, 0), WM_SUMS_16(sum, 16), WM_SUMS_16(sum, 32), WM_SUMS_16(sum, 48),
+                   WM_SUMS_16(sum, 64), WM_SUMS_16(sum, 80)
+                 : "l"(a), "l"(b), "r"(keep), "n"(A_MN), "n"(B_MN));
+}
+template <int A_MN, int B_MN>
+WM_DEVICE void wm_wgmma_bf16(float (&sum)[112], wm_u64 a, wm_u64 b, int keep) {
+    asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %114, 0;\n\t"
+                 "wgmma.mma_async.sync.aligned.m64n224k16.f32.bf16.bf16 {" WM_NAMES_112
+                 "}, %112, %113, p, 1, 1, %115, %116;\n\t}"
+                 : WM_SUMS_16(sum, 0), WM_SUMS_16(sum, 16), WM_SUMS_16(sum, 32), WM_SUMS_16(sum, 48),
+                   WM_SUMS_16(sum, 64), WM_SUMS_16(sum, 80), WM_SUMS_16(sum, 96)
                  : "l"(a), "l"(b), "r"(keep), "n"(A_MN), "n"(B_MN));
 }
 template <int A_MN, int B_MN>
@@ -134,7 +170,24 @@ WM_DEVICE void wm_wgmma_bf16(float (&sum)[128], wm_u64 a, wm_u64 b, int keep) {
     asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %130, 0;\n\t"
                  "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {" WM_NAMES_128
                  "}, %128, %129, p, 1, 1, %131, %132;\n\t}"
-                 : WM_SUMS_32(sum, 0), WM_SUMS_32(sum, 32), WM_SUMS_32(sum, 64), WM_SUMS_32(sum, 96)
+                 : WM_SUMS_16(sum, 0), WM_SUMS_16(sum, 16), WM_SUMS_16(sum, 32), WM_SUMS_16(sum, 48),
+                   WM_SUMS_16(sum, 64), WM_SUMS_16(sum, 80), WM_SUMS_16(sum, 96), WM_SUMS_16(sum, 112)
+                 : "l"(a), "l"(b), "r"(keep), "n"(A_MN), "n"(B_MN));
+}
+template <int A_MN, int B_MN>
+WM_DEVICE void wm_wgmma_f16(float (&sum)[32], wm_u64 a, wm_u64 b, int keep) {
+    asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %34, 0;\n\t"
+                 "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {" WM_NAMES_32
+                 "}, %32, %33, p, 1, 1, %35, %36;\n\t}"
+                 : WM_SUMS_16(sum, 0), WM_SUMS_16(sum, 16)
+                 : "l"(a), "l"(b), "r"(keep), "n"(A_MN), "n"(B_MN));
+}
+template <int A_MN, int B_MN>
+WM_DEVICE void wm_wgmma_f16(float (&sum)[48], wm_u64 a, wm_u64 b, int keep) {
+    asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %50, 0;\n\t"
+                 "wgmma.mma_async.sync.aligned.m64n96k16.f32.f16.f16 {" WM_NAMES_48
+                 "}, %48, %49, p, 1, 1, %51, %52;\n\t}"
+                 : WM_SUMS_16(sum, 0), WM_SUMS_16(sum, 16), WM_SUMS_16(sum, 32)
                  : "l"(a), "l"(b), "r"(keep), "n"(A_MN), "n"(B_MN));
 }
 template <int A_MN, int B_MN>
@@ -142,15 +195,33 @@ WM_DEVICE void wm_wgmma_f16(float (&sum)[64], wm_u64 a, wm_u64 b, int keep) {
     asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %66, 0;\n\t"
                  "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {" WM_NAMES_64
                  "}, %64, %65, p, 1, 1, %67, %68;\n\t}"
-                 : WM_SUMS_32(sum, 0), WM_SUMS_32(sum, 32)
+                 : WM_SUMS_16(sum, 0), WM_SUMS_16(sum, 16), WM_SUMS_16(sum, 32), WM_SUMS_16(sum, 48)
                  : "l"(a), "l"(b), "r"(keep), "n"(A_MN), "n"(B_MN));
+}
+template <int A_MN, int B_MN>
+WM_DEVICE void wm_wgmma_f16(float (&sum)[80], wm_u64 a, wm_u64 b, int keep) {
+    asm volatile(
+        "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %82, 0;\n\t"
+        "wgmma.mma_async.sync.aligned.m64n160k16.f32.f16.f16 {" WM_NAMES_80 "}, %80, %81, p, 1, 1, %83, %84;\n\t}"
+        : WM_SUMS_16(sum, 0), WM_SUMS_16(sum, 16), WM_SUMS_16(sum, 32), WM_SUMS_16(sum, 48), WM_SUMS_16(sum, 64)
+        : "l"(a), "l"(b), "r"(keep), "n"(A_MN), "n"(B_MN));
 }
 template <int A_MN, int B_MN>
 WM_DEVICE void wm_wgmma_f16(float (&sum)[96], wm_u64 a, wm_u64 b, int keep) {
     asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %98, 0;\n\t"
                  "wgmma.mma_async.sync.aligned.m64n192k16.f32.f16.f16 {" WM_NAMES_96
                  "}, %96, %97, p, 1, 1, %99, %100;\n\t}"
-                 : WM_SUMS_32(sum, 0), WM_SUMS_32(sum, 32), WM_SUMS_32(sum, 64)
+                 : WM_SUMS_16(sum, 0), WM_SUMS_16(sum, 16), WM_SUMS_16(sum, 32), WM_SUMS_16(sum, 48),
+                   WM_SUMS_16(sum, 64), WM_SUMS_16(sum, 80)
+                 : "l"(a), "l"(b), "r"(keep), "n"(A_MN), "n"(B_MN));
+}
+template <int A_MN, int B_MN>
+WM_DEVICE void wm_wgmma_f16(float (&sum)[112], wm_u64 a, wm_u64 b, int keep) {
+    asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %114, 0;\n\t"
+                 "wgmma.mma_async.sync.aligned.m64n224k16.f32.f16.f16 {" WM_NAMES_112
+                 "}, %112, %113, p, 1, 1, %115, %116;\n\t}"
+                 : WM_SUMS_16(sum, 0), WM_SUMS_16(sum, 16), WM_SUMS_16(sum, 32), WM_SUMS_16(sum, 48),
+                   WM_SUMS_16(sum, 64), WM_SUMS_16(sum, 80), WM_SUMS_16(sum, 96)
                  : "l"(a), "l"(b), "r"(keep), "n"(A_MN), "n"(B_MN));
 }
 template <int A_MN, int B_MN>
@@ -158,14 +229,19 @@ WM_DEVICE void wm_wgmma_f16(float (&sum)[128], wm_u64 a, wm_u64 b, int keep) {
     asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %130, 0;\n\t"
                  "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 {" WM_NAMES_128
                  "}, %128, %129, p, 1, 1, %131, %132;\n\t}"
-                 : WM_SUMS_32(sum, 0), WM_SUMS_32(sum, 32), WM_SUMS_32(sum, 64), WM_SUMS_32(sum, 96)
+                 : WM_SUMS_16(sum, 0), WM_SUMS_16(sum, 16), WM_SUMS_16(sum, 32), WM_SUMS_16(sum, 48),
+                   WM_SUMS_16(sum, 64), WM_SUMS_16(sum, 80), WM_SUMS_16(sum, 96), WM_SUMS_16(sum, 112)
                  : "l"(a), "l"(b), "r"(keep), "n"(A_MN), "n"(B_MN));
 }
 
+#undef WM_NAMES_32
+#undef WM_NAMES_48
 #undef WM_NAMES_64
+#undef WM_NAMES_80
 #undef WM_NAMES_96
+#undef WM_NAMES_112
 #undef WM_NAMES_128
-#undef WM_SUMS_32
+#undef WM_SUMS_16
 
 #endif
 
