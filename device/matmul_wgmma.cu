@@ -176,6 +176,16 @@ static double estimate(wmContext *context, const wm_problem *problem, const wm_o
     return (product > memory ? product : memory) + (cluster == 2 ? 3.2e-6 : 3e-6);
 }
 
+/* Whether this library was built for Hopper: kernels built for others are empty. */
+static int has_code(void) {
+#ifdef __CUDA_ARCH_LIST__
+    static constexpr int built_for[] = {__CUDA_ARCH_LIST__};
+    for (int architecture : built_for)
+        if (architecture == 900) return 1;
+#endif
+    return 0;
+}
+
 static int offer(wmContext *context, const wm_problem *problem, wm_offer *out, int capacity, wm_why *why) {
     const wmMatmulDesc *d = &problem->u.matmul;
     const char *reason = refusal(d);
@@ -186,6 +196,7 @@ static int offer(wmContext *context, const wm_problem *problem, wm_offer *out, i
     if (wm_context_device(context)->sm != 90)
         return wm_refuse(why, "the device is sm_%d, not sm_90", wm_context_device(context)->sm);
     if (reason) return wm_refuse(why, "%s", reason);
+    if (!has_code()) return wm_refuse(why, "this warpmath was built without sm_90a");
     if (!has_maps(context, d)) return wm_refuse(why, "the driver makes no tensor maps");
     int most = product_of(d).a.rows > WM_WGMMA_M ? 2 : 1;
     for (int tile = 0; tile < TILES; tile++)

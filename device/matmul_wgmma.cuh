@@ -32,7 +32,7 @@ typedef struct wm_wgmma_job {
     int map_d;            /* D may leave through its tensor map */
 } wm_wgmma_job;
 
-/** Shared memory: the ring of operand tiles and each warp's place to arrange its results. */
+/** Shared memory: the ring of operand tiles, and each warp's place to arrange its results. */
 template <int TILE_N>
 struct wm_wgmma_ring {
     enum {
@@ -366,7 +366,8 @@ WM_DEVICE void wm_wgmma_compute(const wm_wgmma_job &p, wm_wgmma_ring<TILE_N> *s,
 
 #endif
 
-/** The kernel. Empty in passes for other architectures, which the solver does not offer for. */
+/** The kernel. Built for another architecture (sm_90 without the a, too) it stops; the solver does not offer it then.
+ */
 template <int TILE_N, bool BF16, int A_MN, int B_MN>
 WM_DEVICE void wm_wgmma_tiles(const wm_wgmma_job &p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -401,6 +402,9 @@ WM_DEVICE void wm_wgmma_tiles(const wm_wgmma_job &p) {
     if (blocks > 1) wm_cluster_meet(); /* others may still reach this block's shared memory */
 #else
     (void)p;
+#ifdef __CUDA_ARCH__
+    __trap();
+#endif
 #endif
 }
 
