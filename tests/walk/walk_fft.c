@@ -30,6 +30,7 @@ const char *const walk_fft_problems[] = {
     "fft c2c f32 1024 inplace=1 batch=2 dir=inverse",
     "fft c2c f32 64 strides=3:2 loops=5:200:130",
     "fft c2c f32 128 strides=7:7 loops=7:1:1",
+    "fft c2c f32 64 loops=300:65:65",
     "fft c2c f32 16 loops=3:64:64,4:16:16",
     "fft c2c f32 32 loops=2:4096:40,3:512:80,4:64:240",
     "fft c2c f32 16 batch=5 overwrite=1",
