@@ -6,10 +6,10 @@
 #include "gpu_guard.h"
 #include "library.h"
 #include "plan.h"
+#include "process.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 void wmContextOptionsInit(wmContextOptions *options, size_t size) {
     wmContextOptions fresh = wmContextOptionsDefault();
@@ -161,7 +161,7 @@ static wmContext *blank(const wmContextOptions *o) {
     wmContext *context = (wmContext *)calloc(1, sizeof *context);
     if (!context) return NULL;
     atomic_init(&context->references, 1);
-    context->process = getpid();
+    context->process = wm_process();
     context->allocator = o->allocator;
     context->threads = o->cpu_threads ? o->cpu_threads : wm_host_threads();
     context->clock = wm_clock_system();

@@ -2,7 +2,7 @@
 /* Errors and launches of the device table, and the guard that keeps the caller's CUDA state as it was. */
 #include "context_internal.h"
 #include "gpu_guard.h"
-#include <unistd.h>
+#include "process.h"
 
 #ifndef WM_HAVE_CUDA
 const wm_gpu *wm_gpu_cuda(const char **why) {
@@ -56,7 +56,7 @@ static void take_over(wmContext *context, wm_guard *guard) {
 wmStatus wm_enter(wmContext *context, wm_guard *guard) {
     guard->context = NULL;
     if (!context) return wm_fail(WM_ERR_ARGUMENT, "context is NULL");
-    if (context->process != getpid()) {
+    if (context->process != wm_process()) {
         return wm_fail(WM_ERR_STATE, "this process was forked after the context was made: make contexts in the child, "
                                      "or start it by exec (Python: the spawn method)");
     }
@@ -74,7 +74,7 @@ wmStatus wm_enter(wmContext *context, wm_guard *guard) {
 
 int wm_enter_cleanup(wmContext *context, wm_guard *guard) {
     guard->context = NULL;
-    if (context->process != getpid()) return 0;
+    if (context->process != wm_process()) return 0;
     if (!context->gpu) return 1;
     take_over(context, guard);
     if (guard->device != context->device.ordinal) {

@@ -78,7 +78,7 @@ static void take_line(void *user, wmLogLevel level, const char *line) {
     assert_ptr_equal(user, log_text);
     assert_true(level >= WM_LOG_WARNING && level <= WM_LOG_DEBUG);
     assert_null(strchr(line, '\n'));
-    if (strlen(log_text) + strlen(line) + 2 < sizeof log_text) strcat(strcat(log_text, line), "\n");
+    wm_append(log_text, sizeof log_text, "%s\n", line);
 }
 
 static void log_lines(void **unused) {

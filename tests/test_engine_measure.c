@@ -186,7 +186,7 @@ static void wrong_vendor_and_wrong_judge(void **unused) {
 
 static void budget_is_kept(void **unused) {
     (void)unused;
-    for (double budget = 20; budget < 3000; budget *= 2) {
+    for (int budget = 20; budget < 3000; budget *= 2) {
         lab_open(WM_PLACE_CPU, NULL);
         lab_now.ours = 20;
         for (int i = 0; i < 20; i++) {
@@ -197,7 +197,7 @@ static void budget_is_kept(void **unused) {
         double before = lab_now.now;
         wmPlan *plan = lab_plan(NULL, &options);
         double used = 1e3 * (lab_now.now - before);
-        if (!(used <= 1.1 * budget)) fail_msg("%.1f ms of %.0f", used, budget);
+        if (!(used <= 1.1 * budget)) fail_msg("%.1f ms of %d", used, budget);
         if (plan->found.by == WM_BY_ESTIMATE) assert_true(plan->found.note[0]);
         wmPlanDestroy(plan);
         lab_close();

@@ -460,15 +460,16 @@ static void many_processes(void **unused) {
 static void killed_writers(void **unused) {
     (void)unused;
     const char *path = in_folder("killed");
-    int rounds = getenv("WM_TEST_KILLS") ? atoi(getenv("WM_TEST_KILLS")) : 60;
+    const char *wanted = getenv("WM_TEST_KILLS");
+    long rounds = wanted ? strtol(wanted, NULL, 10) : 60;
     wmWisdomCount count;
     open_with(path);
     for (int i = 1; i <= 40; i++) learn(5000 + i);
     assert_int_equal(wmWisdomSave(lab_now.context, NULL, NULL), WM_OK);
-    for (int i = 0; i < rounds; i++) {
+    for (long i = 0; i < rounds; i++) {
         fflush(NULL);
         pid_t child = fork();
-        if (child == 0) one_writer(path, i % 40, 1000);
+        if (child == 0) one_writer(path, (int)(i % 40), 1000);
         const struct timespec delay = {0, (long)(20000000 * lab_unit())};
         nanosleep(&delay, NULL);
         kill(child, SIGKILL);
