@@ -4,6 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *wm_env_even_empty(const char *name) {
+    return secure_getenv(name);
+}
+
 const char *wm_env(const char *name) {
     const char *value = secure_getenv(name);
     return value && value[0] ? value : NULL;

@@ -10,6 +10,9 @@ extern "C" {
 /** The variable's value; NULL where it is unset, empty, or this process runs with someone else's rights (setuid). */
 const char *wm_env(const char *name);
 
+/** The same for a variable whose empty value means something. */
+const char *wm_env_even_empty(const char *name);
+
 /** 1 if the variable is set to anything but 0. */
 int wm_env_flag(const char *name);
 

@@ -142,7 +142,7 @@ static void default_path(char *out, size_t room) {
 
 wmStatus wm_wisdom_open(wmContext *context, const char *option) {
     char path[4096];
-    const char *chosen = option ? option : wm_env("WARPMATH_WISDOM");
+    const char *chosen = option ? option : wm_env_even_empty("WARPMATH_WISDOM");
     if (!chosen) {
         default_path(path, sizeof path);
         chosen = path;

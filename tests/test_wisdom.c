@@ -249,6 +249,46 @@ static void save_and_load(void **unused) {
     lab_close();
 }
 
+/* Where a context looks when its options do not say. */
+static void paths(void **unused) {
+    (void)unused;
+    static const char *const names[] = {"HOME", "XDG_CACHE_HOME", "WARPMATH_CACHE_DIR", "WARPMATH_WISDOM"};
+    static const char *const values[] = {"/h", "/x", "/c", "/w"};
+    static const char *const expected[] = {"/h/.cache/warpmath/wisdom", "/x/warpmath/wisdom", "/c/wisdom", "/w"};
+    char *old[4];
+    for (int i = 0; i < 4; i++) {
+        const char *value = getenv(names[i]);
+        old[i] = value ? strdup(value) : NULL;
+        unsetenv(names[i]);
+    }
+    for (int i = 0; i < 4; i++) {
+        setenv(names[i], values[i], 1);
+        lab_open(WM_PLACE_CPU, NULL);
+        assert_int_equal(wm_wisdom_open(lab_now.context, NULL), WM_OK);
+        assert_string_equal(lab_now.context->wisdom.path, expected[i]);
+        lab_close();
+    }
+    setenv(names[3], "", 1);
+    lab_open(WM_PLACE_CPU, NULL);
+    assert_int_equal(wm_wisdom_open(lab_now.context, NULL), WM_OK);
+    assert_null(lab_now.context->wisdom.path);
+    lab_close();
+    unsetenv(names[3]);
+    for (int i = 0; i < 3; i++) setenv(names[i], "relative", 1); /* nothing depends on where a program was started */
+    lab_open(WM_PLACE_CPU, NULL);
+    assert_int_equal(wm_wisdom_open(lab_now.context, NULL), WM_OK);
+    assert_null(lab_now.context->wisdom.path);
+    lab_close();
+    for (int i = 0; i < 4; i++) {
+        if (old[i]) {
+            setenv(names[i], old[i], 1);
+        } else {
+            unsetenv(names[i]);
+        }
+        free(old[i]);
+    }
+}
+
 static void other_machines_stay_in_the_file(void **unused) {
     (void)unused;
     const char *path = in_folder("shared");
@@ -500,19 +540,13 @@ static int remove_folder(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(checksum),
-        cmocka_unit_test(lines_round_trip),
-        cmocka_unit_test(damaged_lines),
-        cmocka_unit_test(forged_lines),
-        cmocka_unit_test(merging),
-        cmocka_unit_test(save_and_load),
-        cmocka_unit_test(other_machines_stay_in_the_file),
-        cmocka_unit_test(damaged_files),
-        cmocka_unit_test(strange_files),
-        cmocka_unit_test(other_owners),
-        cmocka_unit_test(lock_held_for_ever),
-        cmocka_unit_test(full_disk),
-        cmocka_unit_test(many_processes),
+        cmocka_unit_test(checksum),       cmocka_unit_test(lines_round_trip),
+        cmocka_unit_test(damaged_lines),  cmocka_unit_test(forged_lines),
+        cmocka_unit_test(merging),        cmocka_unit_test(save_and_load),
+        cmocka_unit_test(paths),          cmocka_unit_test(other_machines_stay_in_the_file),
+        cmocka_unit_test(damaged_files),  cmocka_unit_test(strange_files),
+        cmocka_unit_test(other_owners),   cmocka_unit_test(lock_held_for_ever),
+        cmocka_unit_test(full_disk),      cmocka_unit_test(many_processes),
         cmocka_unit_test(killed_writers),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
