@@ -244,6 +244,8 @@ static pthread_once_t encode_once = PTHREAD_ONCE_INIT;
 static encode_function encode;
 
 static void look_for_encode(void) {
+    /* The encoder wants an initialised driver, and asking for a map may be this process' first call of CUDA. */
+    if (cudaFree(NULL) != cudaSuccess) return;
     enum cudaDriverEntryPointQueryResult result;
     void *found = NULL;
     if (cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &result) !=
