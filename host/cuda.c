@@ -245,7 +245,8 @@ static encode_function encode;
 
 static void look_for_encode(void) {
     /* The encoder wants an initialised driver, and asking for a map may be this process' first call of CUDA. */
-    if (cudaFree(NULL) != cudaSuccess) return;
+    enum cudaStreamCaptureMode mode = relax();
+    if (restore(mode, cudaFree(NULL)) != 0) return;
     enum cudaDriverEntryPointQueryResult result;
     void *found = NULL;
     if (cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &result) !=
@@ -271,9 +272,16 @@ static int tensor_map(void *self, const wm_tensor *t, void *map) {
     const cuuint64_t stride[2] = {(cuuint64_t)t->stride[0] * size, (cuuint64_t)t->stride[1] * size};
     const cuuint32_t box[3] = {(cuuint32_t)t->box[0], (cuuint32_t)t->box[1], 1}, each[3] = {1, 1, 1};
     const CUtensorMapSwizzle swizzle = box[0] * size == 128 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B;
-    CUresult result = encode((CUtensorMap *)map, type, 3, (void *)(uintptr_t)t->base, dim, stride, box, each,
-                             CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-                             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    CUresult result = CUDA_SUCCESS;
+    for (int attempt = 0; attempt < 2; attempt++) {
+        result = encode((CUtensorMap *)map, type, 3, (void *)(uintptr_t)t->base, dim, stride, box, each,
+                        CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+        /* On a thread that never called CUDA no context is current: the second attempt has one. */
+        int device = 0;
+        if (result != CUDA_ERROR_INVALID_CONTEXT || cudaGetDevice(&device) != cudaSuccess) break;
+        if (cudaSetDevice(device) != cudaSuccess) break;
+    }
     return (int)result; /* the driver's numbers are the runtime's */
 }
 

@@ -6,7 +6,8 @@
  *     fuzz_matmul SOLVER COUNT [SEED [TYPES]]     TYPES: those of A, e.g. "bf16 f16" (default: f32 f16 bf16)
  *
  * Build, in the repository's root, with a build folder of the library at hand:
- *     cc -D_GNU_SOURCE -I. -Iinclude perf/fuzz_matmul.c BUILD/libwarpmath.a -lm -ldl -lpthread -lrt -o fuzz_matmul
+ *     cc -D_GNU_SOURCE -I. -Iinclude perf/fuzz_matmul.c BUILD/libwarpmath.a -LCUDA/lib64 -lcudart_static \
+ *        -lm -ldl -lpthread -lrt -o fuzz_matmul
  */
 #include "lib/context_internal.h"
 #include "lib/measure.h"
