@@ -33,17 +33,17 @@ static const wm_flag flags[] = {
 static const struct {
     const char *title, *cpu, *gpu;
 } cases[] = {
-    {"product f32",              "matmul f32 1024x1024x1024",                    "matmul f32 8192x8192x8192"},
-    {"product f64",              "matmul f64 1024x1024x1024",                    "matmul f64 4096x4096x4096"},
-    {"product c64",              "matmul c64 512x512x512",                       "matmul c64 4096x4096x4096"},
-    {"product bf16, bias, gelu", "matmul bf16 512x512x512 bias=n act=gelu_tanh", "matmul bf16 8192x8192x8192 bias=n act=gelu_tanh"},
+    {"product f32",              "matmul f32 1024x1024x1024",                    "matmul f32 4096x4096x4096"},
+    {"product f64",              "matmul f64 1024x1024x1024",                    "matmul f64 2048x2048x2048"},
+    {"product c64",              "matmul c64 512x512x512",                       "matmul c64 2048x2048x2048"},
+    {"product bf16, bias, gelu", "matmul bf16 512x512x512 bias=n act=gelu_tanh", "matmul bf16 4096x4096x4096 bias=n act=gelu_tanh"},
     {"product f32, odd, A^T",    "matmul f32 769x513x1031 ta=t",                 "matmul f32 4099x2053x3079 ta=t"},
-    {"transform f32 2^20",       "fft c2c f32 1048576",                          "fft c2c f32 16777216"},
-    {"transform f64 1024 x 512", "fft c2c f64 1024x512",                         "fft c2c f64 4096x2048"},
-    {"transform f32 real, 3-D",  "fft r2c f32 128x96x120",                       "fft r2c f32 256x256x240"},
+    {"transform f32 2^20",       "fft c2c f32 1048576",                          "fft c2c f32 4194304"},
+    {"transform f64 1024 x 512", "fft c2c f64 1024x512",                         "fft c2c f64 2048x1024"},
+    {"transform f32 real, 3-D",  "fft r2c f32 128x96x120",                       "fft r2c f32 128x128x240"},
     {"transform f32, prime",     "fft c2c f32 100003",                           "fft c2c f32 1000003"},
-    {"random uniform f32",       "random uniform f32 n=2^24",                    "random uniform f32 n=2^28"},
-    {"random normal f32",        "random normal f32 n=2^24",                     "random normal f32 n=2^28"},
+    {"random uniform f32",       "random uniform f32 n=2^24",                    "random uniform f32 n=2^26"},
+    {"random normal f32",        "random normal f32 n=2^24",                     "random normal f32 n=2^26"},
 };
 // clang-format on
 enum { CASES = sizeof cases / sizeof *cases };
