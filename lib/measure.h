@@ -23,7 +23,7 @@ typedef struct wm_candidate {
     const wm_solver *solver;
     wm_offer offer;
     wm_verdict verdict;
-    int samples;    /* 0 with a time: that of its first run alone */
+    int samples;    /* 0 with a time: that of a first run or two */
     double seconds; /* median of one execution; 0 if never timed */
     double spread;  /* of the samples, as a fraction of the median */
     double error;   /* largest difference from the judge as a fraction of the bound: right is <= 1 */

@@ -87,6 +87,7 @@ static int ours_offer(wmContext *context, const wm_problem *problem, wm_offer *o
 typedef struct lab_state {
     lab_config *config;
     void *table;
+    int warm;
 } lab_state;
 
 static wmStatus lab_make(wmContext *context, lab_config *config, void **out) {
@@ -164,6 +165,9 @@ static wmStatus run_config(const wm_run *run, int number) {
             double slow = 1.0 + c->noise * (lab_unit() + lab_unit());
             if (c->noise > 0 && lab_unit() < 0.03) slow *= 3.0;
             lab_now.now += c->seconds * slow;
+            lab_state *state = (lab_state *)run->state;
+            if (!state->warm) lab_now.now += c->cold;
+            state->warm = 1;
         }
     }
     atomic_fetch_sub(&c->inside, 1);

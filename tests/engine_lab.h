@@ -39,6 +39,7 @@ typedef enum lab_defect {
 typedef struct lab_config {
     double estimate, seconds; /* what it says, and what it takes */
     double noise;             /* relative, one-sided, with rare outliers of three times the time */
+    double cold;              /* seconds more for the first run of a state */
     lab_defect defect;
     size_t workspace;
     int serial; /* not concurrent */
