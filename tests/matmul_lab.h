@@ -347,7 +347,7 @@ static void lab_run(lab *l, int index, const wm_solver *solver, const wm_offer *
     wm_run run = {lab_context, &l->problem, offer, state, &args, offer->workspace ? workspace : NULL, NULL};
     if (solver->run(&run) != WM_OK) lab_fail(l, solver, offer, wmLastError());
     if (wmSynchronize(lab_context, NULL) != WM_OK) lab_fail(l, solver, offer, wmLastError());
-    solver->drop(lab_context, state);
+    if (solver->drop) solver->drop(lab_context, state);
     LAB_OK(wmCopy(lab_context, guard, workspace + offer->workspace, GUARD, NULL));
     LAB_OK(wmSynchronize(lab_context, NULL));
     for (int i = 0; i < GUARD; i++)
