@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "lib/problem.h"
+#include "lib/solver.h"
 
 #include <warpmath/warpmath.h>
 
@@ -37,6 +38,9 @@ void wm_demo_drop(wm_demo_case *c);
 
 /* Executes once and brings the output to the host. */
 int wm_demo_execute(wm_demo_case *c);
+
+/* The solver of that name; NULL: this build has none. */
+const wm_solver *wm_demo_solver(const char *name);
 
 /* The output's index among the operands. */
 int wm_demo_output(const wm_demo_case *c);

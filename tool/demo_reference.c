@@ -21,7 +21,7 @@ static const char *const names[][3] = {
     [WM_FFT] = {"fftw",     "fft_cpu",          NULL},
 };
 
-static const wm_solver *find_solver(const char *name) {
+const wm_solver *wm_demo_solver(const char *name) {
     int count = 0;
     const wm_solver *const *solvers = wm_solvers(&count);
     for (int i = 0; i < count; i++) {
@@ -35,7 +35,7 @@ static const wm_solver *choose(wmContext *cpu, const wm_problem *problem, wm_off
     const char *const *name = names[problem->op];
     for (; *name; name++) {
         wm_why why = {""};
-        const wm_solver *solver = find_solver(*name);
+        const wm_solver *solver = wm_demo_solver(*name);
         bool fits = solver && !(wm_problem_features(problem) & ~solver->features);
         if (fits && solver->offer(cpu, problem, offer, 1, &why) > 0) return solver;
     }
