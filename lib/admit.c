@@ -117,13 +117,13 @@ static double estimate(const wm_contender *c) {
     return c->candidate->offer.seconds;
 }
 
-/* 3: made to judge, 2: a vendor's, 1: too slow for the budget but made to judge; 0: not to be trusted alone. */
+/* 3: made to judge, 2: someone else's library, 1: too slow for the budget but made to judge; 0: not to be trusted. */
 static int rank(const wm_session *s, const wm_contender *c) {
     const wm_solver *solver = c->candidate->solver;
     if (c->candidate->verdict != WM_UNTRIED) return 0;
     int affordable = estimate(c) <= judge_share * s->budget;
     if (solver->judge) return affordable ? 3 : s->keep_all;
-    return solver->origin == WM_VENDOR && affordable ? 2 : 0;
+    return solver->origin != WM_OURS && affordable ? 2 : 0;
 }
 
 static wm_contender *pick_judge(const wm_session *s) {

@@ -124,7 +124,8 @@ static void advise_lengths(list *l) {
 static void advise_search(list *l) {
     const wm_found *found = &l->plan->found;
     if (found->by == WM_BY_ESTIMATE && found->count > 1) {
-        add(l, 0, "WM_MEASURE, which has %d candidates to time", found->count);
+        int ended = strstr(found->note, "the budget of") != NULL;
+        add(l, 0, "%sWM_MEASURE, which has %d candidates to time", ended ? "a larger budget for " : "", found->count);
     }
     for (int i = 0; i < found->refusals; i++) {
         const char *why = found->refusal[i].why.text;

@@ -160,6 +160,15 @@ static void note_outcome(wm_found *found, double budget) {
     }
 }
 
+/* The winner of those that the budget reached is none if one that it did not reach promises half its time. */
+static int promises_more(const wm_found *found, int best) {
+    for (int i = 0; best >= 0 && i < found->count; i++) {
+        const wm_candidate *c = &found->candidate[i];
+        if (c->verdict == WM_UNTRIED && c->offer.seconds < 0.5 * found->candidate[best].seconds) return 1;
+    }
+    return 0;
+}
+
 /* ---- One at a time ---- */
 
 static pthread_mutex_t turns[MOST_DEVICES];
@@ -202,8 +211,13 @@ static wmStatus measure(wm_session *s, const wmPlanOptions *options, wm_found *f
         wm_append(found->note, sizeof found->note, "not measured: no candidate can judge the others within %.0f ms",
                   1e3 * s->budget);
     }
-    found->chosen = wm_pick_winner(found);
-    if (found->chosen >= 0) found->by = WM_BY_MEASURE;
+    int best = wm_pick_winner(found);
+    if (promises_more(found, best)) {
+        wm_append(found->note, sizeof found->note, "; one of them is estimated at far less than the best measured");
+    } else if (best >= 0) {
+        found->chosen = best;
+        found->by = WM_BY_MEASURE;
+    }
     return WM_OK;
 }
 

@@ -239,6 +239,21 @@ static void no_time_no_memory(void **unused) {
     lab_close();
 }
 
+/* The judge takes all of the budget: that it was the only one timed does not make it the winner. */
+static void slow_judge(void **unused) {
+    (void)unused;
+    lab_open(WM_PLACE_CPU, NULL);
+    lab_now.config[LAB_JUDGE].seconds = 2;
+    wmPlanOptions options = measuring(0);
+    wmPlan *plan = lab_plan(NULL, &options);
+    assert_int_equal(plan->found.by, WM_BY_ESTIMATE);
+    assert_string_not_equal(wmPlanSolver(plan), "lab_judge");
+    assert_non_null(strstr(plan->found.note, "2 of 3 candidates untried"));
+    assert_int_equal(lab_now.context->wisdom.set.count, 0);
+    wmPlanDestroy(plan);
+    lab_close();
+}
+
 /* ---- On the device ---- */
 
 static void device_measures_by_events(void **unused) {
@@ -403,6 +418,7 @@ int main(void) {
         cmocka_unit_test(wrong_vendor_and_wrong_judge),
         cmocka_unit_test(budget_is_kept),
         cmocka_unit_test(no_time_no_memory),
+        cmocka_unit_test(slow_judge),
         cmocka_unit_test(device_measures_by_events),
         cmocka_unit_test(captures_and_lost_devices),
         cmocka_unit_test(transforms_in_place),
