@@ -42,7 +42,7 @@ static wmStatus add_windows(wm_truth *truth, int number, uint64_t *state) {
         *state = *state * 6364136223846793005u + 1442695040888963407u; /* Knuth's, TAOCP vol. 2, 3.3.4 */
         size_t slack = (*state >> 33) % (stride - PIECE + 1);
         if (i == 0) slack = 0;
-        size_t at = i * stride + slack / 256 * 256; /* whole elements of any type */
+        size_t at = (i * stride + slack) / 256 * 256; /* whole elements of any type, also where the stride is odd */
         if (i == PIECES - 1) at = (region->bytes - PIECE) / 256 * 256;
         size_t bytes = i == PIECES - 1 ? region->bytes - at : PIECE;
         WM_TRY(add_window(truth, number, region->offset + at, bytes));
