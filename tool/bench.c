@@ -103,7 +103,7 @@ static void print_csv(const bench *b) {
         const wm_candidate *row = &b->rows[i];
         wm_measured m = wm_measured_of(&b->problem, row);
         wm_bound bound = wm_problem_bound(&b->problem);
-        printf("\"%s\",%s,%s,%.6e,%.6e,%.3f,%.4f,%.3e,%.3e,%s\n", b->text, row->solver->name, m.knobs, row->seconds,
+        printf("\"%s\",%s,\"%s\",%.6e,%.6e,%.3f,%.4f,%.3e,%.3e,%s\n", b->text, row->solver->name, m.knobs, row->seconds,
                b->rival ? b->rival->seconds : 0.0, ratio_of(b, row), row->error, bound.absolute, bound.relative,
                wm_verdict_name(row->verdict));
     }
