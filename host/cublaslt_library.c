@@ -67,10 +67,7 @@ static const char *missing;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void find_symbols(void) {
-    static const struct {
-        const char *name;
-        void **to;
-    } rows[] = {
+    static const wm_symbol rows[] = {
         {"cublasLtGetStatusName",                 (void **)&library.status_name    },
         {"cublasLtCreate",                        (void **)&library.create         },
         {"cublasLtMatrixLayoutInit_internal",     (void **)&library.layout_init    },
@@ -87,10 +84,7 @@ static void find_symbols(void) {
         {"cublasLtMatmulAlgoConfigSetAttribute",  (void **)&library.config_set     },
         {"cublasLtMatmul",                        (void **)&library.matmul         },
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        *rows[i].to = wm_library_symbol(WM_LIB_CUBLASLT, rows[i].name);
-        if (!*rows[i].to) missing = rows[i].name;
-    }
+    missing = wm_library_symbols(WM_LIB_CUBLASLT, rows, sizeof rows / sizeof *rows);
 }
 
 const wm_lt_library *wm_lt_library_get(wm_why *why) {

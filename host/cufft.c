@@ -44,10 +44,7 @@ static cufft_library cufft;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void find_symbols(void) {
-    static const struct {
-        const char *name;
-        void **to;
-    } rows[] = {
+    static const wm_symbol rows[] = {
         {"cufftCreate",            (void **)&cufft.create         },
         {"cufftDestroy",           (void **)&cufft.destroy        },
         {"cufftSetAutoAllocation", (void **)&cufft.auto_allocation},
@@ -62,11 +59,7 @@ static void find_symbols(void) {
         {"cufftExecD2Z",           (void **)&cufft.d2z            },
         {"cufftExecZ2D",           (void **)&cufft.z2d            },
     };
-    cufft.complete = 1;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        *rows[i].to = wm_library_symbol(WM_LIB_CUFFT, rows[i].name);
-        if (!*rows[i].to) cufft.complete = 0;
-    }
+    cufft.complete = !wm_library_symbols(WM_LIB_CUFFT, rows, sizeof rows / sizeof *rows);
 }
 
 static const char *result_name(int result) {

@@ -36,10 +36,7 @@ static struct {
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void find_symbols(void) {
-    static const struct {
-        const char *name;
-        void **to;
-    } rows[] = {
+    static const wm_symbol rows[] = {
         {"curandCreateGenerator",              (void **)&curand.create      },
         {"curandDestroyGenerator",             (void **)&curand.destroy     },
         {"curandSetGeneratorOrdering",         (void **)&curand.set_ordering},
@@ -53,11 +50,7 @@ static void find_symbols(void) {
         {"curandGenerateNormal",               (void **)&curand.normal      },
         {"curandGenerateNormalDouble",         (void **)&curand.normal64    },
     };
-    curand.complete = 1;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        *rows[i].to = wm_library_symbol(WM_LIB_CURAND, rows[i].name);
-        if (!*rows[i].to) curand.complete = 0;
-    }
+    curand.complete = !wm_library_symbols(WM_LIB_CURAND, rows, sizeof rows / sizeof *rows);
 }
 
 static const char *status_name(int status) {

@@ -50,6 +50,13 @@ void *wm_library_get(wm_library_id id, const char **why);
 /** The symbol's address; NULL where the library lacks it or is absent. */
 void *wm_library_symbol(wm_library_id id, const char *symbol);
 
+/** Many at once, each to where its row says; gives the name of one that the library lacks, NULL if it has them all. */
+typedef struct wm_symbol {
+    const char *name;
+    void **to;
+} wm_symbol;
+const char *wm_library_symbols(wm_library_id id, const wm_symbol *symbols, size_t count);
+
 /** Its short name ("cublaslt"), its version ("13.1.0") and the file it came from; "" for the last two if absent. */
 const char *wm_library_name(wm_library_id id);
 const char *wm_library_version(wm_library_id id);

@@ -166,6 +166,15 @@ void *wm_library_symbol(wm_library_id id, const char *symbol) {
     return state->handle ? dlsym(state->handle, symbol) : NULL;
 }
 
+const char *wm_library_symbols(wm_library_id id, const wm_symbol *symbols, size_t count) {
+    const char *missing = NULL;
+    for (size_t i = 0; i < count; i++) {
+        *symbols[i].to = wm_library_symbol(id, symbols[i].name);
+        if (!*symbols[i].to) missing = symbols[i].name;
+    }
+    return missing;
+}
+
 const char *wm_library_name(wm_library_id id) {
     return rows[id].name;
 }
