@@ -117,13 +117,14 @@ static size_t spare_bytes(const product *p) {
 /* ---- Which algorithms keep the problem's promises ---- */
 
 /*
- * Partial sums are kept in f32 or better: D's type counts as such only where the sums have it. The c128 reduction of
- * 13.1 reads C although a beta in device memory is 0.
+ * Partial sums are kept in f32 or better: D's type counts as such only where the sums have it. What adds partial sums
+ * rounds to a narrower D before a bias or an activation, and once more after it (seen on an H200 with f16, 13.0): there
+ * k is not split. The c128 reduction of 13.1 reads C although a beta in device memory is 0.
  */
 static uint32_t reductions_allowed(const wmMatmulDesc *d) {
     uint32_t allowed = WM_LT_REDUCE_COMPUTE_TYPE;
     if (d->a.type == WM_C128) return 0;
-    if (d->d.type != wm_matmul_scale_type(d)) return allowed;
+    if (d->d.type != wm_matmul_scale_type(d)) return d->bias || d->activation ? 0 : allowed;
     allowed |= WM_LT_REDUCE_OUTPUT_TYPE;
     if (d->determinism == WM_NOT_GUARANTEED) allowed |= WM_LT_REDUCE_INPLACE;
     return allowed;

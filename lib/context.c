@@ -304,13 +304,13 @@ static void float_twin(const char *name, char *out, size_t room) {
 
 void *wm_context_fftw(wmContext *context, int single, const char **why) {
     int i = single != 0;
-    char name[sizeof context->fftw + 2];
+    char *name = context->fftw_soname[i];
     pthread_mutex_lock(&context->lock);
     if (!context->fftw_done[i]) {
         context->fftw_done[i] = 1;
         if (context->fftw[0]) {
-            snprintf(name, sizeof name, "%s", context->fftw);
-            if (single) float_twin(context->fftw, name, sizeof name);
+            snprintf(name, sizeof context->fftw_soname[i], "%s", context->fftw);
+            if (single) float_twin(context->fftw, name, sizeof context->fftw_soname[i]);
             context->fftw_handle[i] = wm_library_open(name, single ? "fftwf_execute" : "fftw_execute",
                                                       context->fftw_why[i], sizeof context->fftw_why[i]);
         } else {

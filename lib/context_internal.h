@@ -51,6 +51,7 @@ struct wmContext {
     wm_block *late; /* device memory that could not be freed yet, a stream capturing */
     int fftw_done[2];
     void *fftw_handle[2];
+    char fftw_soname[2][258]; /* double's, and the f32 twin's */
     char fftw_why[2][320];
 };
 

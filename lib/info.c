@@ -33,7 +33,8 @@ static int list_libraries(wmContext *context, found_library out[WM_LIB_COUNT + 2
     for (int single = 0; single < 2 && !context->gpu; single++) {
         const char *why = NULL;
         void *handle = wm_context_fftw(context, single, &why);
-        out[count++] = (found_library){single ? "fftwf" : "fftw", "", handle ? context->fftw : "", handle ? "" : why};
+        out[count++] = (found_library){single ? "fftwf" : "fftw", "", handle ? context->fftw_soname[single] : "",
+                                       handle ? "" : why};
     }
     return count;
 }

@@ -307,6 +307,36 @@ static void callers_allocator(void **unused) {
     assert_int_equal(l.allocs, l.frees);
 }
 
+/* A kernel without a row in perf/verified.csv offers only where the user asks for it, and says why it does not. */
+static void unverified_kernels(void **unused) {
+    (void)unused;
+    wmPlan *plan = NULL;
+    lab_open(WM_PLACE_GPU, NULL);
+    wm_solver row = *lab_now.context->solvers[2];
+    const wm_solver *const rows[] = {lab_now.context->solvers[1], &row};
+    row.name = "lab_unverified";
+    lab_now.context->solvers = rows;
+    lab_now.context->solver_count = 2;
+    lab_now.config[LAB_OURS].estimate = 1e-9;
+    for (int asked = 0; asked < 2; asked++) {
+        lab_now.context->unverified = asked;
+        plan = lab_plan(NULL, NULL);
+        assert_string_equal(wmPlanSolver(plan), asked ? "lab_unverified" : "labvendor");
+        char *text = lab_explain(plan, WM_TEXT);
+        assert_int_equal(strstr(text, "not verified on a GPU as it stands") != NULL, !asked);
+        free(text);
+        wmPlanDestroy(plan);
+    }
+    lab_now.context->unverified = 0;
+    lab_now.no_vendor = 1;
+    wm_problem problem = lab_problem(NULL);
+    assert_int_equal(wm_plan_create(&plan, lab_now.context, &problem, NULL), WM_ERR_UNSUPPORTED);
+    lab_said("lab_unverified: not verified on a GPU as it stands (WARPMATH_UNVERIFIED=1 lets it offer)");
+    row.origin = WM_VENDOR; /* the rule is about kernels of ours */
+    wmPlanDestroy(lab_plan(NULL, NULL));
+    lab_close();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(device_and_pending_error_stay),
@@ -319,6 +349,7 @@ int main(void) {
         cmocka_unit_test(one_shots_in_captures),
         cmocka_unit_test(unreachable_pointers),
         cmocka_unit_test(callers_allocator),
+        cmocka_unit_test(unverified_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,6 +31,8 @@ typedef enum wmBatchMode {
 
 /**
  * The arithmetic promised. DEFAULT: F32 for f16, bf16, fp8, f32 and c64 operands, F64 for f64 and c128, I32 for i8.
+ * Tensor cores add f16 and bf16 products in f32 with truncation, and fp8 products aligned to about 13 bits (Hopper):
+ * where that matters, F32_STRICT keeps them out.
  */
 typedef enum wmCompute {
     WM_COMPUTE_DEFAULT = 0,

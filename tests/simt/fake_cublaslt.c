@@ -292,7 +292,15 @@ typedef struct job {
     const desc *x;
     const layout *a, *b, *c, *d;
     wm_number alpha, beta;
+    int split;
 } job;
+
+/* What adds the partial sums of a split k keeps them in D's type before the epilogue. */
+static wm_number rounded(wmType type, wm_number x) {
+    char bytes[16];
+    wm_number_store(type, bytes, 0, x);
+    return wm_number_load(type, bytes, 0);
+}
 
 static void one_element(const job *w, const void *a, const void *b, const void *c, void *d, int64_t i, int64_t j) {
     int64_t k = w->x->op[0] ? w->a->rows : w->a->cols;
@@ -304,6 +312,7 @@ static void one_element(const job *w, const void *a, const void *b, const void *
         if (w->x->factor[s]) sum.re *= (double)*(const float *)w->x->factor[s];
     sum = times(sum, w->alpha);
     if (!is_zero(w->beta)) sum = plus(sum, times(w->beta, load(w->c, c, i, j)));
+    if (w->split) sum = rounded(type, sum);
     if (w->x->epilogue & WM_LT_BIAS) sum = plus(sum, wm_number_load(type_of(w->x->bias_type), w->x->bias, i));
     sum.re = activate(w->x->epilogue, sum.re);
     wm_number_store(type, d, i + j * w->d->ld, sum);
@@ -341,7 +350,8 @@ EXPORT int cublasLtMatmul(void *handle, desc *x, const void *alpha, const void *
     wmType scale = type_of(x->scale);
     job w = {
         x, a_layout, b_layout, c_layout, d_layout, {0, 0},
-             {0, 0}
+             {0, 0},
+             algo->config[WM_LT_CONFIG_SPLIT_K] > 1
     };
     const void *const pointers[] = {a, b, c, d};
     wm_lt_result needs;

@@ -91,8 +91,10 @@ static void right_offers(wmContext *context) {
     expect(open_problem(&w, &problem, offers, "matmul f32 20x30x40 det=not_guaranteed") == 3, "offers, any order");
     expect(open_problem(&w, &problem, offers, "matmul f16 20x30x40 det=not_guaranteed") == 2, "sums in f16");
     expect(open_problem(&w, &problem, offers, "matmul c128 20x30x40 det=not_guaranteed") == 1, "c128 without split_k");
-    expect(open_problem(&w, &problem, offers, "matmul bf16 5x7x16 bias=n") == 2, "offers with a bias");
-    expect(offers[0].workspace == 16 && offers[1].workspace == 1008 + 16, "room for an aligned bias");
+    expect(open_problem(&w, &problem, offers, "matmul bf16 5x7x16 bias=n") == 1, "split_k would round before the bias");
+    expect(open_problem(&w, &problem, offers, "matmul f16 5x7x16 act=relu") == 1, "or before the activation");
+    expect(open_problem(&w, &problem, offers, "matmul f32 5x7x16 bias=n") == 2, "offers with a bias");
+    expect(offers[0].workspace == 32 && offers[1].workspace == 1008 + 32, "room for an aligned bias");
     offers[0].knob[0] = 8; /* wisdom of another library */
     expect(wm_cublaslt.make(context, &problem, &offers[0], &state) == WM_ERR_VENDOR, "an unknown algorithm");
     expect(strstr(wmLastError(), "CUBLAS_STATUS_INVALID_VALUE") != NULL, "its sentence");
