@@ -18,7 +18,8 @@ static const char *const directions[] = {"forward", "inverse", NULL};
 static const char *const fft_scales[] = {"none", "by_n", "by_sqrt_n", NULL};
 static const char *const placements[] = {"0", "1", NULL};
 static const char *const distributions[] = {"bits", "uniform", "normal", NULL};
-static const char *const generators[] = {"philox4x32-10", NULL};
+static const char *const generators[] = {"philox4x32-10",   "philox4x32-7",    "philox4x64-10",
+                                         "threefry2x32-20", "threefry4x64-20", NULL};
 static const char *const sequences[] = {"counter", "curand", NULL};
 
 /* Types first, then layouts that take defaults from them: printing fills a desc in this order. */

@@ -97,7 +97,11 @@ enum {
     WM_RND_64 = 1 << 4, /* u64, f64 */
     WM_RND_COUNTER = 1 << 5,
     WM_RND_CURAND = 1 << 6,
-    WM_RND_GPU_TO_GPU = 1 << 7
+    WM_RND_GPU_TO_GPU = 1 << 7,
+    WM_RND_PHILOX4X32_7 = 1 << 8, /* generators beside the default one */
+    WM_RND_PHILOX4X64 = 1 << 9,
+    WM_RND_THREEFRY2X32 = 1 << 10,
+    WM_RND_THREEFRY4X64 = 1 << 11
 };
 
 uint64_t wm_problem_features(const wm_problem *problem);

@@ -20,6 +20,9 @@ static uint64_t random_features(const wm_problem *problem) {
     uint64_t need = d->distribution == WM_RANDOM_BITS      ? WM_RND_BITS
                     : d->distribution == WM_RANDOM_UNIFORM ? WM_RND_UNIFORM
                                                            : WM_RND_NORMAL;
+    static const uint64_t generators[] = {0, WM_RND_PHILOX4X32_7, WM_RND_PHILOX4X64, WM_RND_THREEFRY2X32,
+                                          WM_RND_THREEFRY4X64};
+    need |= generators[d->generator];
     need |= wmTypeSize(d->type) == 8 ? WM_RND_64 : WM_RND_32;
     need |= d->sequence == WM_SEQ_CURAND ? WM_RND_CURAND : WM_RND_COUNTER;
     if (d->determinism == WM_GPU_TO_GPU) need |= WM_RND_GPU_TO_GPU;
@@ -51,15 +54,19 @@ static wm_bound random_bound(const wm_problem *problem) {
 }
 
 static const wm_feature names[] = {
-    {WM_RND_BITS,       "bits"                  },
-    {WM_RND_UNIFORM,    "uniform"               },
-    {WM_RND_NORMAL,     "normal"                },
-    {WM_RND_32,         "32-bit types"          },
-    {WM_RND_64,         "64-bit types"          },
-    {WM_RND_COUNTER,    "counter order"         },
-    {WM_RND_CURAND,     "cuRAND's order"        },
-    {WM_RND_GPU_TO_GPU, "determinism gpu_to_gpu"},
-    {0,                 NULL                    },
+    {WM_RND_BITS,         "bits"                  },
+    {WM_RND_UNIFORM,      "uniform"               },
+    {WM_RND_NORMAL,       "normal"                },
+    {WM_RND_32,           "32-bit types"          },
+    {WM_RND_64,           "64-bit types"          },
+    {WM_RND_COUNTER,      "counter order"         },
+    {WM_RND_CURAND,       "cuRAND's order"        },
+    {WM_RND_GPU_TO_GPU,   "determinism gpu_to_gpu"},
+    {WM_RND_PHILOX4X32_7, "Philox4x32-7"          },
+    {WM_RND_PHILOX4X64,   "Philox4x64-10"         },
+    {WM_RND_THREEFRY2X32, "Threefry2x32-20"       },
+    {WM_RND_THREEFRY4X64, "Threefry4x64-20"       },
+    {0,                   NULL                    },
 };
 
 const wm_operation wm_operation_random = {random_features, random_cost,  random_empty, random_operands,

@@ -51,6 +51,7 @@ ninja      | Ninja                       | ninja-build                       | n
 needs_of_test="$needs_of_demo"'
 cmocka     | cmocka, the test library    | libcmocka-dev                     | libcmocka-devel                     | cmocka                  | cmocka
 numpy      | NumPy for /usr/bin/python3  | python3-numpy                     | python3-numpy                       | numpy                   | py-numpy
++random123 | Random123, an oracle        | librandom123-dev                  | Random123-devel                     | random123               | random123
 pkgconfig  | pkg-config                  | pkg-config                        | pkgconf-pkg-config                  | pkg-config              | pkgconf
 '
 needs_of_all="$needs_of_test"'
@@ -69,6 +70,9 @@ have_cmocka() {
         "${CC:-cc}" -E -x c - >/dev/null 2>&1
 }
 have_numpy() { /usr/bin/python3 -c 'import numpy' >/dev/null 2>&1; }
+have_random123() {
+    printf '#include <Random123/philox.h>\n' | "${CC:-cc}" -E -x c - >/dev/null 2>&1
+}
 have_pkgconfig() { command -v pkg-config >/dev/null; }
 have_clang14() { command -v clang-format-14 >/dev/null && command -v clang-tidy-14 >/dev/null; }
 have_openblas() { have_library libopenblas.so.0 || have_library libopenblasp.so.0; }

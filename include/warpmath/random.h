@@ -10,14 +10,13 @@
 #define WARPMATH_RANDOM_H
 
 #include <warpmath/plan.h>
+#include <warpmath/random_generator.h>
 #include <warpmath/random_key.h>
-#include <warpmath/device/philox.h>
+#include <warpmath/device/generators.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-typedef enum wmGenerator { WM_PHILOX4X32_10 = 0 } wmGenerator;
 
 /** Which order of values. */
 typedef enum wmSequence {
