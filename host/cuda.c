@@ -233,6 +233,30 @@ static int launch(void *self, const wm_launch *l, wmStream stream) {
     return (int)cudaLaunchKernelExC(&config, l->kernel, args);
 }
 
+/* ---- Compiled modules ---- */
+
+static int module_load(void *self, const void *code, size_t bytes, const char *name, void **module,
+                       const void **kernel) {
+    (void)self;
+    (void)bytes; /* a cubin tells its own size */
+    cudaLibrary_t library = NULL;
+    cudaKernel_t found = NULL;
+    enum cudaStreamCaptureMode mode = relax();
+    cudaError_t error = cudaFree(NULL); /* a process' first call of CUDA may be this one */
+    if (error == cudaSuccess) error = cudaLibraryLoadData(&library, code, NULL, NULL, 0, NULL, NULL, 0);
+    if (error == cudaSuccess) error = cudaLibraryGetKernel(&found, library, name);
+    if (error != cudaSuccess && library) (void)cudaLibraryUnload(library);
+    *module = error == cudaSuccess ? library : NULL;
+    *kernel = error == cudaSuccess ? (const void *)found : NULL;
+    return restore(mode, error);
+}
+
+static int module_unload(void *self, void *module) {
+    (void)self;
+    enum cudaStreamCaptureMode mode = relax();
+    return restore(mode, cudaLibraryUnload((cudaLibrary_t)module));
+}
+
 /* ---- Tensor maps ---- */
 
 /* Only the driver makes them, and it is loaded, not linked: the runtime finds the function. */
@@ -407,6 +431,8 @@ static const wm_gpu table = {
     .event_record = event_record,
     .event_wait = event_wait,
     .event_seconds = event_seconds,
+    .module_load = module_load,
+    .module_unload = module_unload,
     .prepare = prepare,
     .occupancy = occupancy,
     .launch = launch,

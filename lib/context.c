@@ -140,6 +140,7 @@ static wmStatus require_vendors(const wmContext *context) {
 static void destroy(wmContext *context) {
     wm_cache_clear(context);
     wm_arena_clear(context);
+    wm_jit_close(context);
     wm_context_free(context, NULL, 0);
     wm_wisdom_close(context);
     pthread_mutex_destroy(&context->wisdom.lock);
@@ -170,6 +171,7 @@ static wmContext *blank(const wmContextOptions *o) {
     pthread_mutex_init(&context->cache.lock, NULL);
     pthread_cond_init(&context->cache.made, NULL);
     pthread_mutex_init(&context->wisdom.lock, NULL);
+    wm_jit_open(&context->jit);
     read_environment(context, o);
     return context;
 }

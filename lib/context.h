@@ -42,6 +42,7 @@ typedef enum wm_library_id {
     WM_LIB_CUBLAS,
     WM_LIB_CUFFT,
     WM_LIB_CURAND,
+    WM_LIB_NVRTC,
     WM_LIB_OPENBLAS,
     WM_LIB_COUNT
 } wm_library_id;

@@ -6,6 +6,7 @@
 #include "arena.h"
 #include "cache.h"
 #include "clock.h"
+#include "jit.h"
 #include "solver.h"
 #include "wisdom.h"
 #include <stdatomic.h>
@@ -44,6 +45,7 @@ struct wmContext {
     wm_arena arena;
     wm_plan_cache cache;
     wm_wisdom wisdom;
+    wm_jit jit;
 
     pthread_mutex_t lock; /* of what follows */
     wm_given *given;

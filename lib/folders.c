@@ -129,3 +129,19 @@ void wm_cuda_folders(const char *const wheel[], wm_folder_visit visit, void *use
     if (visit_toolkit(&w, home ? home : "/usr/local/cuda")) return;
     visit_wheels(&w);
 }
+
+/* ---- The user's cache ---- */
+
+void wm_cache_folder(char *out, size_t room, const char *below) {
+    const char *cache = wm_env("XDG_CACHE_HOME"), *home = wm_env("HOME"), *own = wm_env("WARPMATH_CACHE_DIR");
+    int length = 0;
+    out[0] = '\0';
+    if (own && own[0] == '/') {
+        length = snprintf(out, room, "%s/%s", own, below);
+    } else if (cache && cache[0] == '/') {
+        length = snprintf(out, room, "%s/warpmath/%s", cache, below);
+    } else if (home && home[0] == '/') {
+        length = snprintf(out, room, "%s/.cache/warpmath/%s", home, below);
+    }
+    if (length < 0 || (size_t)length >= room) out[0] = '\0';
+}

@@ -3,6 +3,8 @@
 #ifndef WM_LIB_FOLDERS_H
 #define WM_LIB_FOLDERS_H
 
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -15,6 +17,12 @@ typedef int (*wm_folder_visit)(void *user, const char *folder);
  * /usr/local/cuda), the `wheel` folders (a NULL-terminated list of names under nvidia/) of Python environments.
  */
 void wm_cuda_folders(const char *const wheel[], wm_folder_visit visit, void *user);
+
+/**
+ * The user's own cache folder with `below` behind it, as an absolute path: WARPMATH_CACHE_DIR, XDG_CACHE_HOME/warpmath,
+ * HOME/.cache/warpmath; "" where none is set: no default in a shared folder, none relative to the working folder.
+ */
+void wm_cache_folder(char *out, size_t room, const char *below);
 
 #ifdef __cplusplus
 }

@@ -91,6 +91,12 @@ typedef struct wm_gpu {
     int (*event_wait)(void *self, wm_event event);
     int (*event_seconds)(void *self, wm_event from, wm_event to, double *seconds);
 
+    /* Loads compiled code (a cubin) for the current device and finds its kernel, which launch() and the two functions
+     * below take like any other. Unloading waits for nothing: the caller knows that no work of it is left. */
+    int (*module_load)(void *self, const void *code, size_t bytes, const char *name, void **module,
+                       const void **kernel);
+    int (*module_unload)(void *self, void *module);
+
     /* Loads the kernel and raises its limit of dynamic shared memory, so that launch() does neither. */
     int (*prepare)(void *self, const void *kernel, size_t shared);
     int (*occupancy)(void *self, const void *kernel, int threads, size_t shared, int *blocks_per_multiprocessor);

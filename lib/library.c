@@ -20,7 +20,8 @@ typedef struct library_row {
     const char *sonames[4]; /* newest first */
     const char *wheels[4];  /* folders under nvidia/ of a Python environment; none: a CPU library */
     const char *needs;      /* a symbol without which it is not the library we mean */
-    const char *property;   /* CUDA libraries: status f(part, int *value), part 0 major, 1 minor, 2 patch */
+    const char *property;   /* CUDA libraries: status f(part, int *value), part 0 major, 1 minor, 2 patch; NVRTC's
+                             * takes two places, for major and minor */
     int least_major;
 } library_row;
 
@@ -29,12 +30,13 @@ static const library_row rows[WM_LIB_COUNT] = {
     {"cublaslt",
      {"libcublasLt.so.13", "libcublasLt.so.12"},
      {"cu13", "cublas"},
-     "cublasLtMatmul",                                                                                                        "cublasLtGetProperty",
-     12                                                                                                                                                },
-    {"cublas",   {"libcublas.so.13", "libcublas.so.12"},                         {"cu13", "cublas"}, "cublasGemmEx",          "cublasGetProperty",   12},
-    {"cufft",    {"libcufft.so.12", "libcufft.so.11"},                           {"cu13", "cufft"},  "cufftXtExec",           "cufftGetProperty",    11},
-    {"curand",   {"libcurand.so.10"},                                            {"cu13", "curand"}, "curandCreateGenerator", "curandGetProperty",   10},
-    {"openblas", {"libopenblas.so.0", "libopenblasp.so.0", "libopenblaso.so.0"}, {NULL},             "cblas_sgemm",           NULL,                  0 },
+     "cublasLtMatmul",                                                                                                            "cublasLtGetProperty",
+     12                                                                                                                                                    },
+    {"cublas",   {"libcublas.so.13", "libcublas.so.12"},                         {"cu13", "cublas"},     "cublasGemmEx",          "cublasGetProperty",   12},
+    {"cufft",    {"libcufft.so.12", "libcufft.so.11"},                           {"cu13", "cufft"},      "cufftXtExec",           "cufftGetProperty",    11},
+    {"curand",   {"libcurand.so.10"},                                            {"cu13", "curand"},     "curandCreateGenerator", "curandGetProperty",   10},
+    {"nvrtc",    {"libnvrtc.so.13", "libnvrtc.so.12"},                           {"cu13", "cuda_nvrtc"}, "nvrtcCompileProgram",   "nvrtcVersion",        12},
+    {"openblas", {"libopenblas.so.0", "libopenblasp.so.0", "libopenblaso.so.0"}, {NULL},                 "cblas_sgemm",           NULL,                  0 },
 };
 
 typedef struct library_state {
@@ -55,14 +57,24 @@ typedef struct search {
     char refused[256]; /* why the last library found was not taken */
 } search;
 
-static int cuda_version(search *s, void *handle) {
-    int (*property)(int, int *) = NULL;
-    *(void **)&property = dlsym(handle, s->row->property);
-    int part[3] = {0, 0, 0};
-    for (int i = 0; property && i < 3; i++) {
-        if (property(i, &part[i]) != 0) property = NULL;
+static int read_version(const search *s, void *handle, int part[3]) {
+    void *symbol = dlsym(handle, s->row->property);
+    if (symbol && s->row == &rows[WM_LIB_NVRTC]) {
+        int (*both)(int *, int *) = NULL;
+        *(void **)&both = symbol;
+        return both(&part[0], &part[1]) == 0;
     }
-    if (!property) {
+    int (*property)(int, int *) = NULL;
+    *(void **)&property = symbol;
+    for (int i = 0; property && i < 3; i++) {
+        if (property(i, &part[i]) != 0) return 0;
+    }
+    return property != NULL;
+}
+
+static int cuda_version(search *s, void *handle) {
+    int part[3] = {0, 0, 0};
+    if (!read_version(s, handle, part)) {
         snprintf(s->refused, sizeof s->refused, "it does not tell its version");
         return 0;
     }

@@ -2,6 +2,7 @@
 /* The wisdom of a context: what was learned, for which machine, and the public calls. */
 #include "context_internal.h"
 #include "env.h"
+#include "folders.h"
 #include "gpu_guard.h"
 #include "measure.h"
 #include <stdio.h>
@@ -127,24 +128,11 @@ int wm_wisdom_learn(wmContext *context, const wm_problem *problem, const wm_solv
 
 /* ---- Opening and closing ---- */
 
-/* The user's own file: no default in a shared folder, none relative to where the program was started. */
-static void default_path(char *out, size_t room) {
-    const char *cache = wm_env("XDG_CACHE_HOME"), *home = wm_env("HOME"), *own = wm_env("WARPMATH_CACHE_DIR");
-    out[0] = '\0';
-    if (own && own[0] == '/') {
-        snprintf(out, room, "%s/wisdom", own);
-    } else if (cache && cache[0] == '/') {
-        snprintf(out, room, "%s/warpmath/wisdom", cache);
-    } else if (home && home[0] == '/') {
-        snprintf(out, room, "%s/.cache/warpmath/wisdom", home);
-    }
-}
-
 wmStatus wm_wisdom_open(wmContext *context, const char *option) {
     char path[4096];
     const char *chosen = option ? option : wm_env_even_empty("WARPMATH_WISDOM");
     if (!chosen) {
-        default_path(path, sizeof path);
+        wm_cache_folder(path, sizeof path, "wisdom");
         chosen = path;
     }
     if (!chosen[0]) return WM_OK;

@@ -274,6 +274,7 @@ void lab_close(void) {
     wm_fake_counts live = wm_fake_live(lab_now.fake);
     assert_int_equal(live.allocations, 0);
     assert_int_equal(live.streams, 0);
+    assert_int_equal(live.modules, 0);
     assert_int_equal(live.events, 0);
     assert_int_equal(live.graphs, 0);
     assert_string_equal(wm_faults(), "");

@@ -33,12 +33,13 @@ long wm_fake_calls(wm_fake *fake) {
 }
 
 wm_fake_counts wm_fake_live(wm_fake *fake) {
-    wm_fake_counts counts = {0, 0, 0, 0, 0};
+    wm_fake_counts counts = {0, 0, 0, 0, 0, 0};
     pthread_mutex_lock(&fake->lock);
     for (wm_fake_allocation *a = fake->allocations; a; a = a->next) counts.allocations++;
     for (wm_fake_stream *s = fake->streams; s; s = s->next) counts.streams += s != &fake->default_stream;
     for (wm_fake_event *e = fake->events; e; e = e->next) counts.events++;
     for (wm_fake_graph *g = fake->graphs; g; g = g->next) counts.graphs++;
+    counts.modules = fake->modules;
     counts.bytes = wm_fake_bytes_in_use(fake);
     pthread_mutex_unlock(&fake->lock);
     return counts;
@@ -59,6 +60,10 @@ void wm_fake_set_capturing(wm_fake *fake, wmStream stream, int yes) {
 
 void wm_fake_set_pageable(wm_fake *fake, int yes) {
     fake->pageable = yes;
+}
+
+void wm_fake_refuse_modules(wm_fake *fake) {
+    fake->no_modules = 1;
 }
 
 void wm_fake_set_eager(wm_fake *fake, int yes) {

@@ -186,6 +186,32 @@ static int device_wait(void *self) {
     return wm_fake_leave(fake, error);
 }
 
+/* ---- Compiled modules: any code is one, of one kernel that does nothing ---- */
+
+static int module_load(void *self, const void *code, size_t bytes, const char *name, void **module,
+                       const void **kernel) {
+    wm_fake *fake = self;
+    int error = wm_fake_enter_uncaptured(fake);
+    *module = NULL;
+    *kernel = NULL;
+    if (!error && (!code || !bytes || !name)) error = WM_FAKE_INVALID_VALUE;
+    if (!error && fake->no_modules) error = WM_FAKE_NOT_SUPPORTED;
+    if (!error && !(*module = malloc(1))) error = WM_FAKE_OUT_OF_MEMORY;
+    if (!error) fake->modules++;
+    *kernel = *module;
+    return wm_fake_leave(fake, error);
+}
+
+static int module_unload(void *self, void *module) {
+    wm_fake *fake = self;
+    int error = wm_fake_enter_uncaptured(fake);
+    for (int i = 0; i < fake->prepared_count; i++)
+        if (fake->prepared[i].kernel == module) fake->prepared[i--] = fake->prepared[--fake->prepared_count];
+    fake->modules--;
+    free(module);
+    return wm_fake_leave(fake, error);
+}
+
 /* ---- Kernels ---- */
 
 static const size_t *prepared_for(const wm_fake *fake, const void *kernel) {
@@ -324,6 +350,8 @@ static const wm_gpu functions = {
     .set = set,
     .reachable = reachable,
     .device_wait = device_wait,
+    .module_load = module_load,
+    .module_unload = module_unload,
     .prepare = prepare,
     .occupancy = occupancy,
     .launch = launch,

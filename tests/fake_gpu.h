@@ -47,7 +47,7 @@ typedef struct wm_fake wm_fake;
 
 /* What lives: all 0 when nothing leaked. */
 typedef struct wm_fake_counts {
-    int allocations, streams, events, graphs;
+    int allocations, streams, events, graphs, modules;
     size_t bytes;
 } wm_fake_counts;
 
@@ -81,6 +81,9 @@ void wm_fake_set_capturing(wm_fake *fake, wmStream stream, int yes);
 
 /* Whether the device reaches all host memory (0 at first). */
 void wm_fake_set_pageable(wm_fake *fake, int yes);
+
+/* Compiled modules cannot be loaded: the emulation runs what the host compiler made, and nothing else. */
+void wm_fake_refuse_modules(wm_fake *fake);
 
 /* Work is done when it is enqueued. */
 void wm_fake_set_eager(wm_fake *fake, int yes);

@@ -69,7 +69,7 @@ typedef struct wm_fake_allocation {
     struct wm_fake_allocation *next;
 } wm_fake_allocation;
 
-enum { WM_FAKE_DEVICES = 8, WM_FAKE_KERNELS = 64 };
+enum { WM_FAKE_DEVICES = 8, WM_FAKE_KERNELS = 512 };
 
 struct wm_fake {
     wm_gpu table;
@@ -91,6 +91,7 @@ struct wm_fake {
     int costs;
     wm_launch *launches;
     int launch_count;
+    int modules, no_modules;
     struct {
         const void *kernel;
         size_t shared;

@@ -11,6 +11,7 @@ wm_fake *wm_simt_gpu_new(void) {
     snprintf(device->name, sizeof device->name, "emulated sm_90");
     device->multiprocessors = 4;
     device->bandwidth = 1e11;
+    wm_fake_refuse_modules(fake);
     wm_fake_set_runner(fake, wm_simt_launch);
     return fake;
 }

@@ -74,7 +74,7 @@ static void in_order(void **state) {
     assert_int_equal(gpu->free(gpu->self, p.out), 0);
     assert_int_equal(gpu->free(gpu->self, (void *)(uintptr_t)p.x), 0);
     assert_int_equal(gpu->stream_destroy(gpu->self, stream), 0);
-    wm_fake_counts live = wm_fake_live(fake), none = {0, 0, 0, 0, 0};
+    wm_fake_counts live = wm_fake_live(fake), none = {0, 0, 0, 0, 0, 0};
     assert_memory_equal(&live, &none, sizeof none);
 }
 

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NVRTC, loaded on demand. */
+#ifndef WM_HOST_NVRTC_H
+#define WM_HOST_NVRTC_H
+
+#include "lib/status.h"
+
+#include <stddef.h>
+
+/** A header by the name that an #include gives. */
+typedef struct wm_header {
+    const char *name, *text;
+} wm_header;
+
+/** Those embedded in the library. */
+const wm_header *wm_headers(int *count);
+
+/** 1 if NVRTC is there and has all that we need; 0 with the reason. */
+int wm_nvrtc_ready(const char **why);
+
+/** What the compiler calls itself, for cache keys: "13.0". */
+const char *wm_nvrtc_version(void);
+
+/** Compiles; *cubin is to be freed. A source that does not compile is WM_ERR_UNSUPPORTED, with the log's first line. */
+wmStatus wm_nvrtc_compile(const char *name, const char *source, const char *const *options, int count, void **cubin,
+                          size_t *bytes);
+
+#endif
