@@ -94,7 +94,6 @@ static int offer(wmContext *context, const wm_problem *problem, wm_offer *out, i
     if (!wm_library_get(WM_LIB_CURAND, &missing)) return wm_refuse(why, "%s", missing);
     pthread_once(&once, find_symbols);
     if (!curand.complete) return wm_refuse(why, "libcurand lacks a function of its API");
-    if (d->type == WM_U64) return wm_refuse(why, "cuRAND's Philox has no u64");
     if (capacity < 1) return 0;
     /* Fractions of the memset bandwidth that it was measured at on an H200: 0.84 bits, 0.45 normals, 0.31 in f64. */
     double fraction = d->distribution == WM_RANDOM_NORMAL ? (d->type == WM_F64 ? 0.31 : 0.45) : 0.84;
@@ -135,9 +134,6 @@ static wmStatus make(wmContext *context, const wm_problem *problem, const wm_off
 
 /* What cuRAND has no exact form of. */
 static wmStatus check_args(const wmRandomDesc *d, const wmRandomArgs *args) {
-    if (d->distribution == WM_RANDOM_UNIFORM && (args->low != 0 || args->high != 1))
-        return wm_fail(WM_ERR_UNSUPPORTED, "args.low is %g and args.high %g; cuRAND's uniforms are of (0, 1]",
-                       args->low, args->high);
     if (wmTypeSize(d->type) == 8 && args->offset)
         return wm_fail(WM_ERR_UNSUPPORTED, "args.offset is %llu; cuRAND's offset counts words, not f64 values",
                        (unsigned long long)args->offset);

@@ -12,6 +12,23 @@ static int type_fits(const wmRandomDesc *d) {
     return d->type == WM_F32 || d->type == WM_F64;
 }
 
+static wmStatus check_rows(const wmRandomDesc *d) {
+    if (d->columns < 0) return wm_fail(WM_ERR_ARGUMENT, "columns is %lld, negative", (long long)d->columns);
+    if (d->ld && d->ld < d->columns)
+        return wm_fail(WM_ERR_ARGUMENT, "ld is %lld, less than columns, %lld", (long long)d->ld, (long long)d->columns);
+    if (d->ld && !d->columns)
+        return wm_fail(WM_ERR_ARGUMENT, "ld is %lld, but columns is 0: one row has none", (long long)d->ld);
+    return WM_OK;
+}
+
+static wmStatus check_sequence(const wmRandomDesc *d) {
+    if (d->sequence == WM_SEQ_CURAND && d->generator != WM_PHILOX4X32_10)
+        return wm_fail(WM_ERR_UNSUPPORTED, "sequence is curand, whose generator here is philox4x32-10");
+    if (d->sequence == WM_SEQ_CURAND && d->type == WM_U64)
+        return wm_fail(WM_ERR_UNSUPPORTED, "type is u64; cuRAND's Philox has u32, f32 and f64");
+    return WM_OK;
+}
+
 wmStatus wm_problem_from_random(wm_problem *out, const wmRandomDesc *desc, wmPlace place) {
     out->op = WM_RANDOM;
     wmRandomDesc *d = &out->u.random;
@@ -24,8 +41,11 @@ wmStatus wm_problem_from_random(wm_problem *out, const wmRandomDesc *desc, wmPla
         return wm_fail(WM_ERR_UNSUPPORTED, "type is %s; %s", wmTypeName(d->type),
                        d->distribution == WM_RANDOM_BITS ? "bits are u32 or u64" : "uniform and normal are f32 or f64");
     if (d->count_hint < 0) return wm_fail(WM_ERR_ARGUMENT, "count_hint is %lld, negative", (long long)d->count_hint);
+    WM_TRY(check_rows(d));
+    WM_TRY(check_sequence(d));
     wm_random_resolve(d);
-    if (d->count_hint > INT64_MAX / (int64_t)wmTypeSize(d->type))
+    int64_t extent = wm_random_extent(d, d->count_hint);
+    if (extent < 0 || extent > INT64_MAX / (int64_t)wmTypeSize(d->type))
         return wm_fail(WM_ERR_ARGUMENT, "count_hint is %lld: its bytes overflow 63 bits", (long long)d->count_hint);
     return WM_OK;
 }
@@ -57,17 +77,36 @@ static wmStatus check_normal(wmRandomArgs *args, wmType type) {
     return WM_OK;
 }
 
+static wmStatus check_curand(const wmRandomDesc *d, const wmRandomArgs *args) {
+    if (d->sequence != WM_SEQ_CURAND) return WM_OK;
+    if (args->key.substream)
+        return wm_fail(WM_ERR_ARGUMENT, "args.key.substream is %u; cuRAND's order has none", args->key.substream);
+    if (d->distribution == WM_RANDOM_UNIFORM && (args->low != 0 || args->high != 1))
+        return wm_fail(WM_ERR_UNSUPPORTED, "args.low is %g and args.high %g; cuRAND's uniforms are of (0, 1]",
+                       args->low, args->high);
+    return WM_OK;
+}
+
+static wmStatus check_state(const wmPlan *plan, int reach, const wmRandomArgs *args) {
+    if (wm_plan_problem(plan)->u.random.key_source == WM_KEY_DEVICE)
+        return wm_pointer_check(plan, args->state, 8, "state", reach);
+    if (args->state) return wm_fail(WM_ERR_ARGUMENT, "args.state is set, but the problem's key_source is argument");
+    if (args->advance)
+        return wm_fail(WM_ERR_ARGUMENT, "args.advance is %d, but the problem's key_source is argument", args->advance);
+    return WM_OK;
+}
+
 wmStatus wm_random_args_check(const wmPlan *plan, int reach, wm_args *out, int *empty) {
     const wmRandomDesc *d = &wm_plan_problem(plan)->u.random;
     wmRandomArgs *args = &out->random;
-    int64_t element = (int64_t)wmTypeSize(d->type);
-    if (args->count < 0 || args->count > INT64_MAX / element)
-        return wm_fail(WM_ERR_ARGUMENT, "args.count is %lld; 0 to %lld", (long long)args->count,
-                       (long long)(INT64_MAX / element));
+    int64_t element = (int64_t)wmTypeSize(d->type), extent = wm_random_extent(d, args->count);
+    if (args->count < 0 || extent < 0 || extent > INT64_MAX / element)
+        return wm_fail(WM_ERR_ARGUMENT, "args.count is %lld; its bytes are to be 0 to 2^63 - 1",
+                       (long long)args->count);
     if (d->distribution == WM_RANDOM_UNIFORM) WM_TRY(check_uniform(args, d->type));
     if (d->distribution == WM_RANDOM_NORMAL) WM_TRY(check_normal(args, d->type));
-    if (d->sequence == WM_SEQ_CURAND && args->key.substream)
-        return wm_fail(WM_ERR_ARGUMENT, "args.key.substream is %u; cuRAND's order has none", args->key.substream);
+    WM_TRY(check_curand(d, args));
+    WM_TRY(check_state(plan, reach, args));
     *empty = args->count == 0;
     return *empty ? WM_OK : wm_pointer_check(plan, args->out, element, "out", reach);
 }

@@ -20,6 +20,7 @@ static const char *const placements[] = {"0", "1", NULL};
 static const char *const distributions[] = {"bits", "uniform", "normal", NULL};
 static const char *const generators[] = {"philox4x32-10",   "philox4x32-7",    "philox4x64-10",
                                          "threefry2x32-20", "threefry4x64-20", NULL};
+static const char *const key_sources[] = {"argument", "device", NULL};
 static const char *const sequences[] = {"counter", "curand", NULL};
 
 /* Types first, then layouts that take defaults from them: printing fills a desc in this order. */
@@ -83,13 +84,16 @@ static const wm_field fft_fields[] = {
 };
 
 static const wm_field random_fields[] = {
-    {"place",        NULL,  offsetof(wmRandomDesc, place),        WM_FIELD_ENUM, 1, places       },
-    {"distribution", NULL,  offsetof(wmRandomDesc, distribution), WM_FIELD_ENUM, 1, distributions},
-    {"type",         NULL,  offsetof(wmRandomDesc, type),         WM_FIELD_TYPE, 1, NULL         },
-    {"generator",    "gen", offsetof(wmRandomDesc, generator),    WM_FIELD_ENUM, 1, generators   },
-    {"sequence",     "seq", offsetof(wmRandomDesc, sequence),     WM_FIELD_ENUM, 1, sequences    },
-    {"count_hint",   "n",   offsetof(wmRandomDesc, count_hint),   WM_FIELD_I64,  1, NULL         },
-    {"determinism",  "det", offsetof(wmRandomDesc, determinism),  WM_FIELD_ENUM, 1, determinisms },
+    {"place",        NULL,   offsetof(wmRandomDesc, place),        WM_FIELD_ENUM, 1, places       },
+    {"distribution", NULL,   offsetof(wmRandomDesc, distribution), WM_FIELD_ENUM, 1, distributions},
+    {"type",         NULL,   offsetof(wmRandomDesc, type),         WM_FIELD_TYPE, 1, NULL         },
+    {"generator",    "gen",  offsetof(wmRandomDesc, generator),    WM_FIELD_ENUM, 1, generators   },
+    {"sequence",     "seq",  offsetof(wmRandomDesc, sequence),     WM_FIELD_ENUM, 1, sequences    },
+    {"count_hint",   "n",    offsetof(wmRandomDesc, count_hint),   WM_FIELD_I64,  1, NULL         },
+    {"determinism",  "det",  offsetof(wmRandomDesc, determinism),  WM_FIELD_ENUM, 1, determinisms },
+    {"columns",      "cols", offsetof(wmRandomDesc, columns),      WM_FIELD_I64,  1, NULL         },
+    {"ld",           "ld",   offsetof(wmRandomDesc, ld),           WM_FIELD_I64,  1, NULL         },
+    {"key_source",   "key",  offsetof(wmRandomDesc, key_source),   WM_FIELD_ENUM, 1, key_sources  },
 };
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))

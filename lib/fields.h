@@ -57,6 +57,9 @@ void wm_matmul_resolve(wmMatmulDesc *desc);
 void wm_fft_resolve(wmFftDesc *desc);
 void wm_random_resolve(wmRandomDesc *desc);
 
+/** Elements from the first to the last that a draw of `count` writes, gaps included; -1 where 63 bits overflow. */
+int64_t wm_random_extent(const wmRandomDesc *desc, int64_t count);
+
 /** Packed layout, out of place or in place (real rows padded). */
 wmFftDesc wm_fft_packed(wmFftKind kind, wmType type, int rank, const int64_t n[], int64_t batch, wmPlacement placement);
 

@@ -101,7 +101,9 @@ enum {
     WM_RND_PHILOX4X32_7 = 1 << 8, /* generators beside the default one */
     WM_RND_PHILOX4X64 = 1 << 9,
     WM_RND_THREEFRY2X32 = 1 << 10,
-    WM_RND_THREEFRY4X64 = 1 << 11
+    WM_RND_THREEFRY4X64 = 1 << 11,
+    WM_RND_STRIDED = 1 << 14,     /* rows with gaps between them */
+    WM_RND_DEVICE_STATE = 1 << 15 /* key and offset in the place's memory */
 };
 
 uint64_t wm_problem_features(const wm_problem *problem);

@@ -4,10 +4,16 @@
 
 #include <string.h>
 
+int wm_random_source(const wmRandomDesc *desc) {
+    return desc->sequence == WM_SEQ_CURAND ? WM_SOURCE_CURAND : (int)desc->generator;
+}
+
 wm_random_job wm_random_job_make(const wmRandomDesc *desc, const wmRandomArgs *args) {
-    wm_random_job job = {.key = args->key, .element = (int)wmTypeSize(desc->type)};
+    wm_random_job job = {.key = args->key, .element = (int)wmTypeSize(desc->type), .source = wm_random_source(desc)};
     int wide = job.element == 8;
-    if (desc->distribution == WM_RANDOM_UNIFORM) {
+    if (desc->distribution == WM_RANDOM_UNIFORM && desc->sequence == WM_SEQ_CURAND) {
+        job.kind = wide ? WM_DRAW_CURAND_F64 : WM_DRAW_CURAND_F32;
+    } else if (desc->distribution == WM_RANDOM_UNIFORM) {
         wmRangeF32 f = wmRangeMakeF32((float)args->low, (float)args->high);
         wmRangeF64 d = wmRangeMakeF64(args->low, args->high);
         job.kind = wide ? WM_DRAW_UNIFORM_F64 : WM_DRAW_UNIFORM_F32;

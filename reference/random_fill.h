@@ -5,7 +5,7 @@
 
 #include <warpmath/random.h>
 
-#include "device/random_draw.h"
+#include "device/random_source.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -13,11 +13,15 @@ extern "C" {
 
 /** What to draw, without the range. */
 typedef struct wm_random_job {
-    int kind;    /* a wm_random_kind */
+    int kind;    /* a wm_random_kind, or one of random_source.h */
     int element; /* bytes: 4 or 8 */
     wmRandomKey key;
     wm_random_line line;
+    int source; /* of words: a wmGenerator or WM_SOURCE_CURAND */
 } wm_random_job;
+
+/** The source of a checked desc's words. */
+int wm_random_source(const wmRandomDesc *desc);
 
 /** The job of a checked desc and checked arguments; both places start from it. */
 wm_random_job wm_random_job_make(const wmRandomDesc *desc, const wmRandomArgs *args);

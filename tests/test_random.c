@@ -277,7 +277,8 @@ static void scalar(const wm_random_job *job, uint64_t i, int wide, unsigned char
 static wm_random_job job_of(int kind, int wide) {
     wm_random_job job = {
         kind, wide ? 8 : 4, {draw(), (unsigned)draw()},
-              { 1, 0,                    1, 0}
+              { 1, 0,                    1, 0},
+              WM_PHILOX4X32_10
     };
     if (draw() & 1) job.line = (wm_random_line){2.5f, -0.75f, 2.5, -0.75};
     return job;

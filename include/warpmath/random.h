@@ -30,6 +30,12 @@ typedef enum wmDistribution {
     WM_RANDOM_NORMAL = 2   /**< f32, f64: mean + std · z, z normal, the same bits on GPU and CPU */
 } wmDistribution;
 
+/** Where key and offset come from. */
+typedef enum wmKeySource {
+    WM_KEY_ARGUMENT = 0, /**< args.key and args.offset */
+    WM_KEY_DEVICE = 1    /**< args.state, read when the draw runs: replays of a captured graph can go on */
+} wmKeySource;
+
 /** A problem, without key, offset, count and parameters: one plan serves all of them. From wmRandomDescDefault(). */
 typedef struct wmRandomDesc {
     size_t size;
@@ -40,12 +46,24 @@ typedef struct wmRandomDesc {
     wmSequence sequence;
     int64_t count_hint; /**< elements a call, for estimates and tuning; 0: 2^24. Any count may be executed */
     wmDeterminism determinism;
+    int64_t columns; /**< 2-D output: element i goes to row i / columns, column i mod columns. 0: one row */
+    int64_t ld;      /**< elements from row to row; 0: columns */
+    wmKeySource key_source;
 } wmRandomDesc;
 
 /** The distribution in the given output type, by Philox4x32-10, in counter order. */
 static inline wmRandomDesc wmRandomDescDefault(wmDistribution distribution, wmType type) {
-    wmRandomDesc d = {sizeof(wmRandomDesc), WM_PLACE_AUTO, distribution, type, WM_PHILOX4X32_10, WM_SEQ_COUNTER, 0,
-                      WM_RUN_TO_RUN};
+    wmRandomDesc d = {sizeof(wmRandomDesc),
+                      WM_PLACE_AUTO,
+                      distribution,
+                      type,
+                      WM_PHILOX4X32_10,
+                      WM_SEQ_COUNTER,
+                      0,
+                      WM_RUN_TO_RUN,
+                      0,
+                      0,
+                      WM_KEY_ARGUMENT};
     return d;
 }
 
@@ -64,11 +82,14 @@ typedef struct wmRandomArgs {
     double mean, std; /**< normal; std 0 with mean 0 means the standard normal */
     void *workspace;  /**< NULL: the context's arena for this stream */
     size_t workspace_bytes;
+    wmRandomState *state; /**< WM_KEY_DEVICE: in the place's memory, aligned to 8; its key counts in place of args.key,
+                             and args.offset comes on top of its offset */
+    int advance;          /**< WM_KEY_DEVICE: 1 adds count to state->offset after the draw, in stream order */
 } wmRandomArgs;
 
 /** count elements from offset 0 of the key's sequence, with the distribution's default parameters. */
 static inline wmRandomArgs wmRandomArgsDefault(void *out, int64_t count, wmRandomKey key) {
-    wmRandomArgs args = {sizeof(wmRandomArgs), out, count, key, 0, 0.0, 0.0, 0.0, 0.0, NULL, 0};
+    wmRandomArgs args = {sizeof(wmRandomArgs), out, count, key, 0, 0.0, 0.0, 0.0, 0.0, NULL, 0, NULL, 0};
     return args;
 }
 

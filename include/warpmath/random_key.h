@@ -13,4 +13,11 @@ typedef struct wmRandomKey {
     unsigned int substream;
 } wmRandomKey;
 
+/** Where a sequence stands, in the place's memory: a draw that reads it can be replayed by a captured graph and go on.
+ */
+typedef struct wmRandomState {
+    wmRandomKey key;
+    unsigned long long offset; /* in elements */
+} wmRandomState;
+
 #endif

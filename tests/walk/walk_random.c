@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random draws: every element against the device header's scalar function, or cuRAND's order from its published layout.
  */
-#include "walk.h"
+#include "walk_random.h"
 
 #include <warpmath/device/random.h>
 
@@ -21,6 +21,20 @@ const char *const walk_random_problems[] = {
     "random normal f32 seq=curand",
     "random normal f64 seq=curand",
     "random normal f32 det=gpu_to_gpu n=1",
+    "random bits u32 gen=philox4x32-7",
+    "random normal f64 gen=philox4x32-7",
+    "random bits u64 gen=philox4x64-10",
+    "random uniform f32 gen=philox4x64-10",
+    "random bits u32 gen=threefry2x32-20",
+    "random uniform f64 gen=threefry2x32-20",
+    "random normal f32 gen=threefry4x64-20",
+    "random bits u64 gen=threefry4x64-20 cols=77 ld=80",
+    "random uniform f32 cols=100 ld=101 n=5000",
+    "random normal f64 cols=1 ld=3 n=5000",
+    "random bits u32 cols=512 ld=1024 key=device n=5000",
+    "random normal f32 key=device",
+    "random uniform f64 key=device gen=philox4x64-10",
+    "random bits u32 seq=curand cols=1000 ld=1001 key=device n=5000",
     NULL,
 };
 
@@ -122,8 +136,14 @@ static void walk_curand(walk *w) {
 void walk_random(walk *w) {
     static const int64_t counts[] = {1, 2, 3, 4, 5, 7, 31, 257, 1000, 4099, 20011};
     static const uint64_t offsets[] = {0, 1, 2, 3, 5, 4294967293u, 17179869187u, 9223372036854775811u};
-    if (w->problem->u.random.sequence == WM_SEQ_CURAND) {
+    const wmRandomDesc *d = &w->problem->u.random;
+    int vendor = w->solver->origin == WM_VENDOR;
+    if (vendor) {
         walk_curand(w);
+        return;
+    }
+    if (d->sequence == WM_SEQ_CURAND || d->generator != WM_PHILOX4X32_10 || d->columns || d->key_source) {
+        walk_random_any(w);
         return;
     }
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Random numbers by any generator, in counter order or cuRAND's, into rows with gaps, with key and offset read from
+ * device memory if the problem says so: bits, uniforms and normals. What random_philox does it does faster.
+ *
+ *     tile t    16-byte blocks [t 2T, (t + 1) 2T) of the sequence, counted from an even one below the offset, T =
+ * threads thread i  blocks i and T + i; of ciphers that make two at a time 2i and 2i + 1
+ *
+ * A block that lies whole and aligned in a row is one store, others go element by element. Rows come from a product
+ * with 2^64 / columns, which is never more than one off.
+ *
+ * Refuses normals and u64 in cuRAND's order. Floor: 16 bytes a block at memset's pace leave 117 issue slots; Philox4x64
+ * takes 160 products of 32 x 32 bits for 32 bytes, Threefry4x64 some 290 instructions, Threefry2x32 some 180 for 16: so
+ * Philox is bound by memory, the others by issue (0.55, 0.7 and 0.5 of memset).
+ */
+#include <warpmath/device/base.cuh>
+
+#include "lib/solver.h"
+#include "random_source.h"
+#include "reference/random_fill.h"
+
+#include <string.h>
+
+#define THREADS 256
+
+typedef struct wm_random_any_draw {
+    unsigned char *out;
+    wm_i64 count;
+    wm_u64 offset;
+    wmRandomKey key;
+    const wmRandomState *state; /* or NULL */
+    int kind;
+    int shift; /* log2 of elements a block */
+    wm_i64 columns, ld;
+    wm_u64 reciprocal; /* 2^64 / columns, rounded down */
+    wm_random_line line;
+} wm_random_any_draw;
+
+/* One access for certain: as a plain assignment the compiler takes it apart. */
+WM_DEVICE void store_block(void *to, const wmWords &w) {
+    __stcg(reinterpret_cast<uint4 *>(to), make_uint4(w.w[0], w.w[1], w.w[2], w.w[3]));
+}
+
+/* Element k of a block to place `at` of the output. */
+WM_DEVICE void store_element(const wm_random_any_draw &p, wm_i64 at, const wmWords &w, int k) {
+    if (p.shift == 1) {
+        wm_u64 first = w.w[0] | (wm_u64)w.w[1] << 32, second = w.w[2] | (wm_u64)w.w[3] << 32;
+        reinterpret_cast<wm_u64 *>(p.out)[at] = k ? second : first;
+    } else {
+        wm_u32 even = k & 2 ? w.w[2] : w.w[0], odd = k & 2 ? w.w[3] : w.w[1];
+        reinterpret_cast<wm_u32 *>(p.out)[at] = k & 1 ? odd : even;
+    }
+}
+
+/* The block whose first element is the draw's `first`, which may lie before it. */
+WM_DEVICE void store_in_rows(const wm_random_any_draw &p, wm_i64 first, const wmWords &w) {
+    const int n = 1 << p.shift;
+    wm_i64 from = first < 0 ? 0 : first, row = 0, column = from;
+    if (p.columns) {
+        row = (wm_i64)wm_high64((wm_u64)from, p.reciprocal);
+        column = from - row * p.columns;
+        if (column >= p.columns) row++, column -= p.columns;
+    }
+    unsigned char *to = p.out + ((row * p.ld + column) << (4 - p.shift));
+    int whole = first >= 0 && first + n <= p.count && (!p.columns || column + n <= p.columns);
+    if (whole && (reinterpret_cast<wm_u64>(to) & 15) == 0) {
+        store_block(to, w);
+        return;
+    }
+    WM_UNROLL
+    for (int k = 0; k < 4; k++) {
+        if (k >= n || first + k < 0 || first + k >= p.count) continue;
+        store_element(p, row * p.ld + column, w, k);
+        column++;
+        if (p.columns && column == p.columns) row++, column = 0;
+    }
+}
+
+WM_DEVICE void finish(const wm_random_any_draw &p, wm_i64 first, wmWords w) {
+    switch (p.kind) {
+    case WM_DRAW_BITS:
+        break;
+    case WM_DRAW_UNIFORM_F32:
+        w = wm_source_value(WM_DRAW_UNIFORM_F32, w, &p.line);
+        break;
+    case WM_DRAW_UNIFORM_F64:
+        w = wm_source_value(WM_DRAW_UNIFORM_F64, w, &p.line);
+        break;
+    case WM_DRAW_NORMAL_F32:
+        w = wm_source_value(WM_DRAW_NORMAL_F32, w, &p.line);
+        break;
+    case WM_DRAW_NORMAL_F64:
+        w = wm_source_value(WM_DRAW_NORMAL_F64, w, &p.line);
+        break;
+    case WM_DRAW_CURAND_F32:
+        w = wm_source_value(WM_DRAW_CURAND_F32, w, &p.line);
+        break;
+    default:
+        w = wm_source_value(WM_DRAW_CURAND_F64, w, &p.line);
+        break;
+    }
+    store_in_rows(p, first, w);
+}
+
+/* Blocks `tile` + i … of the draw, whose first element is element -skip of it. */
+template <int SOURCE>
+WM_DEVICE void draw_pair(const wm_random_any_draw &p, wmRandomKey key, wm_u64 first, wm_i64 tile, int skip) {
+    const int pairs = p.kind == WM_DRAW_CURAND_F64, i = wm_thread();
+    const int a = wm_source_is_wide(SOURCE) ? 2 * i : i, b = wm_source_is_wide(SOURCE) ? a + 1 : a + THREADS;
+    const wm_u64 wrap = ~0ull >> p.shift; /* the block of element 2^64 is that of element 0 */
+    wm_u64 block = (first + (wm_u64)(tile + a)) & wrap;
+    wmWords w[2];
+    if (wm_source_is_wide(SOURCE)) {
+        wm_words_pair(SOURCE, key, WM_LANE_ELEMENTS, block >> 1, &w[0], &w[1]);
+    } else {
+        w[0] = wm_source_words(SOURCE, pairs, key, block);
+        w[1] = wm_source_words(SOURCE, pairs, key, (block + THREADS) & wrap);
+    }
+    finish(p, ((tile + a) << p.shift) - skip, w[0]);
+    finish(p, ((tile + b) << p.shift) - skip, w[1]);
+}
+
+template <int SOURCE>
+WM_DEVICE void draw(const wm_random_any_draw &p) {
+    wmRandomKey key = p.key;
+    wm_u64 offset = p.offset;
+    if (p.state) {
+        key = p.state->key;
+        offset += p.state->offset;
+    }
+    wm_u64 first = (offset >> p.shift) & ~1ull;
+    int skip = (int)(offset - (first << p.shift));
+    wm_i64 blocks = (skip + p.count + (1 << p.shift) - 1) >> p.shift;
+    for (wm_i64 tile = (wm_i64)blockIdx.x * (2 * THREADS); tile < blocks; tile += (wm_i64)gridDim.x * (2 * THREADS))
+        draw_pair<SOURCE>(p, key, first, tile, skip);
+}
+
+WM_KERNEL __launch_bounds__(THREADS) wm_random_any_philox4x32_10(WM_PARAMS(wm_random_any_draw)) {
+    draw<WM_PHILOX4X32_10>(p);
+}
+WM_KERNEL __launch_bounds__(THREADS) wm_random_any_philox4x32_7(WM_PARAMS(wm_random_any_draw)) {
+    draw<WM_PHILOX4X32_7>(p);
+}
+WM_KERNEL __launch_bounds__(THREADS) wm_random_any_philox4x64(WM_PARAMS(wm_random_any_draw)) {
+    draw<WM_PHILOX4X64_10>(p);
+}
+WM_KERNEL __launch_bounds__(THREADS) wm_random_any_threefry2x32(WM_PARAMS(wm_random_any_draw)) {
+    draw<WM_THREEFRY2X32_20>(p);
+}
+WM_KERNEL __launch_bounds__(THREADS) wm_random_any_threefry4x64(WM_PARAMS(wm_random_any_draw)) {
+    draw<WM_THREEFRY4X64_20>(p);
+}
+WM_KERNEL __launch_bounds__(THREADS) wm_random_any_curand(WM_PARAMS(wm_random_any_draw)) {
+    draw<WM_SOURCE_CURAND>(p);
+}
+
+typedef struct wm_random_step {
+    wmRandomState *state;
+    wm_u64 by;
+} wm_random_step;
+
+/* After a draw, in stream order: its state stands behind it. */
+WM_KERNEL wm_random_any_advance(WM_PARAMS(wm_random_step)) {
+    if (wm_thread() == 0) p.state->offset += p.by;
+}
+
+/* ---- The solver ---- */
+
+static const struct {
+    const char *name;
+    void (*kernel)(WM_PARAMS(wm_random_any_draw));
+    double fraction; /* of the bandwidth, for bits */
+} sources[WM_SOURCES] = {
+    {"wm_random_any_philox4x32_10", wm_random_any_philox4x32_10, 0.85},
+    {"wm_random_any_philox4x32_7",  wm_random_any_philox4x32_7,  0.90},
+    {"wm_random_any_philox4x64",    wm_random_any_philox4x64,    0.50},
+    {"wm_random_any_threefry2x32",  wm_random_any_threefry2x32,  0.45},
+    {"wm_random_any_threefry4x64",  wm_random_any_threefry4x64,  0.60},
+    {"wm_random_any_curand",        wm_random_any_curand,        0.85},
+};
+
+static int offer(wmContext *context, const wm_problem *problem, wm_offer *out, int capacity, wm_why *why) {
+    const wmRandomDesc *d = &problem->u.random;
+    if (d->sequence == WM_SEQ_CURAND && d->distribution == WM_RANDOM_NORMAL)
+        return wm_refuse(why, "cuRAND's normals are its own library's");
+    if (capacity < 1) return 0;
+    double fraction = sources[wm_random_source(d)].fraction;
+    if (d->distribution == WM_RANDOM_NORMAL) fraction = d->type == WM_F64 ? 0.3 : 0.4;
+    memset(out, 0, sizeof *out);
+    out->seconds = 3e-6 + wm_problem_cost(problem).bytes / (fraction * wm_context_bandwidth(context));
+    out->capturable = 1;
+    out->concurrent = 1;
+    return 1;
+}
+
+static wmStatus make(wmContext *context, const wm_problem *problem, const wm_offer *offer, void **state) {
+    (void)offer;
+    int source = wm_random_source(&problem->u.random);
+    *state = NULL;
+    WM_TRY(
+        wm_prepare_kernel(context, "wm_random_any_advance", reinterpret_cast<const void *>(wm_random_any_advance), 0));
+    return wm_prepare_kernel(context, sources[source].name, reinterpret_cast<const void *>(sources[source].kernel), 0);
+}
+
+static wmStatus advance(const wm_run *run, const wmRandomArgs *args) {
+    wm_random_step p = {args->state, (wm_u64)args->count};
+    wm_launch l;
+    memset(&l, 0, sizeof l);
+    l.kernel = reinterpret_cast<const void *>(wm_random_any_advance);
+    l.grid = {1, 1, 1};
+    l.block = {32, 1, 1};
+    l.params = &p;
+    l.params_bytes = sizeof p;
+    return wm_launch_kernel(run->context, "wm_random_any_advance", &l, run->stream);
+}
+
+static wmStatus run(const wm_run *run) {
+    const wmRandomDesc *d = &run->problem->u.random;
+    const wmRandomArgs *args = &run->args->random;
+    wm_random_job job = wm_random_job_make(d, args);
+    wm_random_any_draw p;
+    if (args->count == 0) return WM_OK;
+    memset(&p, 0, sizeof p);
+    p.out = static_cast<unsigned char *>(args->out);
+    p.count = args->count;
+    p.offset = args->offset;
+    p.key = job.key;
+    p.state = d->key_source == WM_KEY_DEVICE ? args->state : NULL;
+    p.kind = job.kind;
+    p.shift = job.element == 8 ? 1 : 2;
+    p.columns = d->columns;
+    p.ld = d->ld;
+    p.reciprocal = d->columns ? (wm_u64)(~0ull / (wm_u64)d->columns) : 0; /* of 2^64 - 1: less by one at most */
+    p.line = job.line;
+    wm_u64 tiles = (((wm_u64)args->count + 7) >> p.shift) / (2 * THREADS) + 1; /* the offset may lie in device memory */
+    wm_launch l;
+    memset(&l, 0, sizeof l);
+    l.kernel = reinterpret_cast<const void *>(sources[job.source].kernel);
+    l.grid = {(unsigned)(tiles < 0x7fffffffu ? tiles : 0x7fffffffu), 1, 1};
+    l.block = {THREADS, 1, 1};
+    l.params = &p;
+    l.params_bytes = sizeof p;
+    WM_TRY(wm_launch_kernel(run->context, sources[job.source].name, &l, run->stream));
+    return args->advance ? advance(run, args) : WM_OK;
+}
+
+static void drop(wmContext *context, void *state) {
+    (void)context, (void)state;
+}
+
+extern "C" const wm_solver wm_random_any = {
+    "random_any",
+    WM_RANDOM,
+    WM_PLACE_GPU,
+    WM_OURS,
+    1,
+    0,
+    WM_RND_BITS | WM_RND_UNIFORM | WM_RND_NORMAL | WM_RND_32 | WM_RND_64 | WM_RND_COUNTER | WM_RND_CURAND |
+        WM_RND_GPU_TO_GPU | WM_RND_PHILOX4X32_7 | WM_RND_PHILOX4X64 | WM_RND_THREEFRY2X32 | WM_RND_THREEFRY4X64 |
+        WM_RND_STRIDED | WM_RND_DEVICE_STATE,
+    {NULL},
+    offer,
+    make,
+    run,
+    drop,
+};
