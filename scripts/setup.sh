@@ -50,6 +50,7 @@ ninja      | Ninja                       | ninja-build                       | n
 '
 needs_of_test="$needs_of_demo"'
 cmocka     | cmocka, the test library    | libcmocka-dev                     | libcmocka-devel                     | cmocka                  | cmocka
+dlpack     | DLPack's header             | libdlpack-dev                     | dlpack-devel                        | dlpack                  | dlpack
 numpy      | NumPy for /usr/bin/python3  | python3-numpy                     | python3-numpy                       | numpy                   | py-numpy
 +random123 | Random123, an oracle        | librandom123-dev                  | Random123-devel                     | random123               | random123
 pkgconfig  | pkg-config                  | pkg-config                        | pkgconf-pkg-config                  | pkg-config              | pkgconf
@@ -69,6 +70,7 @@ have_cmocka() {
     printf '#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <setjmp.h>\n#include <cmocka.h>\n' |
         "${CC:-cc}" -E -x c - >/dev/null 2>&1
 }
+have_dlpack() { printf '#include <dlpack/dlpack.h>\n' | "${CC:-cc}" -E -x c - >/dev/null 2>&1; }
 have_numpy() { /usr/bin/python3 -c 'import numpy' >/dev/null 2>&1; }
 have_random123() {
     printf '#include <Random123/philox.h>\n' | "${CC:-cc}" -E -x c - >/dev/null 2>&1
