@@ -61,7 +61,8 @@ static void good_counts(const char *what, const double *count, int cells, double
 
 static void *draw(int kind, int element, wmRandomKey key, uint64_t offset, int64_t count) {
     wm_random_job job = {
-        kind, element, key, {1, 0, 1, 0}, WM_PHILOX4X32_10
+        kind, element, key, {1, 0, 1, 0},
+           WM_PHILOX4X32_10
     };
     wm_random_blocks bodies[3];
     void *out = malloc((size_t)(count * element));
