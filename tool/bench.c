@@ -103,9 +103,9 @@ static void print_csv(const bench *b) {
         const wm_candidate *row = &b->rows[i];
         wm_measured m = wm_measured_of(&b->problem, row);
         wm_bound bound = wm_problem_bound(&b->problem);
-        printf("\"%s\",%s,\"%s\",%.6e,%.6e,%.3f,%.4f,%.3e,%.3e,%s\n", b->text, row->solver->name, m.knobs, row->seconds,
-               b->rival ? b->rival->seconds : 0.0, ratio_of(b, row), row->error, bound.absolute, bound.relative,
-               wm_verdict_name(row->verdict));
+        printf("\"%s\",%s,\"%s\",%.6e,%.6e,%.3f,%.4f,%.3e,%.3e,%s,%.4f,%d,%.5g,%s\n", b->text, row->solver->name,
+               m.knobs, row->seconds, b->rival ? b->rival->seconds : 0.0, ratio_of(b, row), row->error, bound.absolute,
+               bound.relative, wm_verdict_name(row->verdict), row->spread, row->samples, m.rate, m.unit);
     }
 }
 
@@ -172,7 +172,8 @@ static int bench_all(const options *o, wmContext *context) {
     if (status) return status;
     if (o->common.json) wm_json_open(&json, NULL, '[');
     if (o->csv)
-        printf("problem,solver,knobs,seconds,best_other_seconds,vs_best,error,bound_absolute,bound_relative,verdict\n");
+        printf("problem,solver,knobs,seconds,best_other_seconds,vs_best,error,bound_absolute,bound_relative,verdict,"
+               "spread,samples,rate,unit\n");
     for (int i = 0; !status && i < o->common.count; i++) {
         status = bench_one(o, context, o->common.words[i], &json, &bad);
         (void)fflush(stdout);
