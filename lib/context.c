@@ -63,6 +63,8 @@ static void read_environment(wmContext *context, const wmContextOptions *o) {
     context->checks = wm_env_flag("WARPMATH_CHECK");
     context->frozen = wm_env_flag("WARPMATH_FROZEN");
     context->unverified = wm_env_flag("WARPMATH_UNVERIFIED");
+    const char *trace = wm_env("WARPMATH_TRACE");
+    if (trace && strlen(trace) < sizeof context->trace) memcpy(context->trace, trace, strlen(trace) + 1);
     const char *fftw = o->fftw ? o->fftw : wm_env("WARPMATH_FFTW");
     if (fftw && strlen(fftw) < sizeof context->fftw) memcpy(context->fftw, fftw, strlen(fftw) + 1);
 }

@@ -34,10 +34,11 @@ struct wmContext {
     void *log_user;
     wmLogLevel log_level;
     int threads;
-    int checks;     /* WARPMATH_CHECK */
-    int frozen;     /* WARPMATH_FROZEN */
-    int unverified; /* solvers without a row in perf/verified.csv may offer */
-    char fftw[256]; /* soname; "" allows none */
+    int checks;      /* WARPMATH_CHECK */
+    int frozen;      /* WARPMATH_FROZEN */
+    int unverified;  /* solvers without a row in perf/verified.csv may offer */
+    char trace[256]; /* file that plans are listed in; "": none */
+    char fftw[256];  /* soname; "" allows none */
     const wm_solver *const *solvers;
     int solver_count;
     wm_clock clock;

@@ -59,6 +59,7 @@ static wmStatus fill(wmPlan *plan, const wmPlanOptions *options) {
 static void plan_free(wmPlan *plan) {
     wmContext *context = plan->holds_context ? plan->context : NULL;
     wm_guard guard;
+    wm_trace_plan(plan);
     /* In a forked child the state stays as it is: vendor handles and device memory are the parent's. */
     if (wm_enter_cleanup(plan->context, &guard)) {
         if (plan->solver && plan->solver->drop) plan->solver->drop(plan->context, plan->state);
@@ -181,6 +182,7 @@ wmStatus wm_plan_execute(const wmPlan *plan, const wm_args *checked, wmStream st
     wm_guard guard;
     WM_TRY(wm_enter(plan->context, &guard));
     wmStatus status = execute(plan, checked, stream);
+    if (plan->context->trace[0] && status == WM_OK) atomic_fetch_add(&((wmPlan *)plan)->runs, 1);
     if (status != WM_OK) wm_fail_in(status, "in \"%s\"", plan->text);
     return wm_leave(&guard, status);
 }

@@ -23,12 +23,16 @@ struct wmPlan {
     void *state;
     wm_found found;
     pthread_mutex_t lock; /* one execution at a time, where the solver cannot do more */
+    atomic_llong runs;    /* counted for WARPMATH_TRACE only */
     wmPlan *next;         /* among those that a graph let go of */
 };
 
 /** Makes a plan by checked options, inside wm_enter. */
 wmStatus wm_plan_make(wmPlan **out, wmContext *context, const wm_problem *problem, const wmPlanOptions *options,
                       int holds_context);
+
+/** Adds the plan's line to the file that WARPMATH_TRACE names. */
+void wm_trace_plan(const wmPlan *plan);
 
 wmDeterminism wm_problem_determinism(const wm_problem *problem);
 

@@ -458,6 +458,36 @@ class CommandLine(ToolTest):
         self.assertNotIn(problem, self.succeed("wisdom", "show", *cpu))
         self.fail_with(1, "none", "wisdom", "merge", self.path("none"), *cpu)
 
+    def test_trace_and_tune(self):
+        trace = self.path("trace")
+        os.environ["WARPMATH_TRACE"] = trace
+        self.addCleanup(os.environ.pop, "WARPMATH_TRACE", None)
+        for seed in ("1", "2"):
+            self.succeed("random", "uniform", "--shape", "30,30", "--dtype", "f4", "--seed", seed, "-o", self.path("x.npy"))
+        self.succeed("matmul", self.path("x.npy"), self.path("x.npy"), "-o", self.path("y.npy"))
+        del os.environ["WARPMATH_TRACE"]
+        with open(trace, encoding="utf-8") as file:
+            lines = [line.split(" # ") for line in file]
+        self.assertEqual([line[0] for line in lines],
+                         2 * ["1 random uniform f32 n=900"] + ["1 matmul f32 30x30x30"])
+        self.assertRegex(lines[2][1], r"^\w+, estimated [0-9.e-]+ s$")
+        with open(trace, "a", encoding="utf-8") as file:
+            file.write("# a comment\n\n  7 matmul  f32 30x30x30 oa=row # the same problem in other words\nfft c2c f32 12\n")
+        rows = json.loads(self.succeed("tune", "--from", trace, "--budget", "100", "--json"))
+        self.assertEqual([(row["problem"], row["runs"]) for row in rows],
+                         [("matmul f32 30x30x30", 8), ("random uniform f32 n=900", 2), ("fft c2c f32 12", 1)])
+        self.assertTrue(all(row["seconds"] > 0 and row["before"] and row["solver"] for row in rows))
+        shown = self.succeed("wisdom", "show")
+        for row in rows:
+            self.assertIn(row["problem"], shown)
+        self.assertIn("fft c2c f32 15", self.succeed("tune", "fft c2c f32 15", "--dry", "--budget", "100"))
+        self.assertNotIn("fft c2c f32 15", self.succeed("wisdom", "show"))
+        with open(trace, "a", encoding="utf-8") as file:
+            file.write("3 matmul f32 30x\n")
+        self.fail_with(1, "trace, line 8: problem", "tune", "--from", trace)
+        self.fail_with(1, "No such file", "tune", "--from", self.path("missing"))
+        self.fail_with(2, "no problem", "tune")
+
     def test_bench(self):
         said = json.loads(self.succeed("bench", "matmul f32 40x40x40", "fft c2c f32 60", "--json", "--budget", "300",
                                        "--place", "cpu"))

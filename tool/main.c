@@ -20,6 +20,7 @@ static const struct {
     {"demo",   wm_command_demo,   "compute, check and time examples of everything"},
     {"info",   wm_command_info,   "what this machine and this build offer"        },
     {"plan",   wm_command_plan,   "explain how a problem would be solved"         },
+    {"tune",   wm_command_tune,   "measure a list of problems, keep the winners"  },
     {"bench",  wm_command_bench,  "time and check every solver of a problem"      },
     {"wisdom", wm_command_wisdom, "show, merge or forget what tuning has found"   },
 };
