@@ -76,82 +76,90 @@ WM_DEVICE void store_in_rows(const wm_random_any_draw &p, wm_i64 first, const wm
     }
 }
 
-WM_DEVICE void finish(const wm_random_any_draw &p, wm_i64 first, wmWords w) {
+/* What the draw makes of a block's words. */
+WM_DEVICE wmWords value_of(const wm_random_any_draw &p, const wmWords &w) {
     switch (p.kind) {
     case WM_DRAW_BITS:
-        break;
+        return w;
     case WM_DRAW_UNIFORM_F32:
-        w = wm_source_value(WM_DRAW_UNIFORM_F32, w, &p.line);
-        break;
+        return wm_source_value(WM_DRAW_UNIFORM_F32, w, &p.line);
     case WM_DRAW_UNIFORM_F64:
-        w = wm_source_value(WM_DRAW_UNIFORM_F64, w, &p.line);
-        break;
+        return wm_source_value(WM_DRAW_UNIFORM_F64, w, &p.line);
     case WM_DRAW_NORMAL_F32:
-        w = wm_source_value(WM_DRAW_NORMAL_F32, w, &p.line);
-        break;
+        return wm_source_value(WM_DRAW_NORMAL_F32, w, &p.line);
     case WM_DRAW_NORMAL_F64:
-        w = wm_source_value(WM_DRAW_NORMAL_F64, w, &p.line);
-        break;
+        return wm_source_value(WM_DRAW_NORMAL_F64, w, &p.line);
     case WM_DRAW_CURAND_F32:
-        w = wm_source_value(WM_DRAW_CURAND_F32, w, &p.line);
-        break;
+        return wm_source_value(WM_DRAW_CURAND_F32, w, &p.line);
     default:
-        w = wm_source_value(WM_DRAW_CURAND_F64, w, &p.line);
-        break;
+        return wm_source_value(WM_DRAW_CURAND_F64, w, &p.line);
     }
-    store_in_rows(p, first, w);
 }
 
-/* Blocks `tile` + i … of the draw, whose first element is element -skip of it. */
+/* A tile's blocks for this thread: `block` is the number of the tile's first. */
 template <int SOURCE>
-WM_DEVICE void draw_pair(const wm_random_any_draw &p, wmRandomKey key, wm_u64 first, wm_i64 tile, int skip) {
+WM_DEVICE void two_blocks(const wm_random_any_draw &p, wmRandomKey key, wm_u64 block, wmWords w[2]) {
     const int pairs = p.kind == WM_DRAW_CURAND_F64, i = wm_thread();
-    const int a = wm_source_is_wide(SOURCE) ? 2 * i : i, b = wm_source_is_wide(SOURCE) ? a + 1 : a + THREADS;
     const wm_u64 wrap = ~0ull >> p.shift; /* the block of element 2^64 is that of element 0 */
-    wm_u64 block = (first + (wm_u64)(tile + a)) & wrap;
-    wmWords w[2];
     if (wm_source_is_wide(SOURCE)) {
-        wm_words_pair(SOURCE, key, WM_LANE_ELEMENTS, block >> 1, &w[0], &w[1]);
+        wm_words_pair(SOURCE, key, WM_LANE_ELEMENTS, ((block + 2 * i) & wrap) >> 1, &w[0], &w[1]);
     } else {
-        w[0] = wm_source_words(SOURCE, pairs, key, block);
-        w[1] = wm_source_words(SOURCE, pairs, key, (block + THREADS) & wrap);
+        w[0] = wm_source_words(SOURCE, pairs, key, (block + i) & wrap);
+        w[1] = wm_source_words(SOURCE, pairs, key, (block + THREADS + i) & wrap);
     }
-    finish(p, ((tile + a) << p.shift) - skip, w[0]);
-    finish(p, ((tile + b) << p.shift) - skip, w[1]);
 }
 
+/* `straight`: one row, on 16 bytes when the blocks are. A tile that lies inside of it needs no look at any block. */
 template <int SOURCE>
-WM_DEVICE void draw(const wm_random_any_draw &p) {
-    wmRandomKey key = p.key;
-    wm_u64 offset = p.offset;
-    if (p.state) {
-        key = p.state->key;
-        offset += p.state->offset;
+WM_DEVICE void draw(const wm_random_any_draw &p, wmRandomKey key, wm_u64 offset) {
+    const int a = wm_source_is_wide(SOURCE) ? 2 * wm_thread() : wm_thread();
+    const int b = wm_source_is_wide(SOURCE) ? a + 1 : a + THREADS;
+    const wm_u64 first = (offset >> p.shift) & ~1ull;
+    const int skip = (int)(offset - (first << p.shift)), size = 4 - p.shift; /* log2 of an element's bytes */
+    const wm_i64 blocks = (skip + p.count + (1 << p.shift) - 1) >> p.shift, whole = (skip + p.count) >> p.shift;
+    unsigned char *out = p.out - ((wm_i64)skip << size);
+    const int straight = !p.columns && (reinterpret_cast<wm_u64>(out) & 15) == 0;
+    for (wm_i64 tile = (wm_i64)blockIdx.x * (2 * THREADS); tile < blocks; tile += (wm_i64)gridDim.x * (2 * THREADS)) {
+        wmWords w[2];
+        two_blocks<SOURCE>(p, key, first + (wm_u64)tile, w);
+        w[0] = value_of(p, w[0]);
+        w[1] = value_of(p, w[1]);
+        if (straight && (tile > 0 || skip == 0) && tile + 2 * THREADS <= whole) {
+            store_block(out + 16 * (tile + a), w[0]);
+            store_block(out + 16 * (tile + b), w[1]);
+        } else {
+            store_in_rows(p, ((tile + a) << p.shift) - skip, w[0]);
+            store_in_rows(p, ((tile + b) << p.shift) - skip, w[1]);
+        }
     }
-    wm_u64 first = (offset >> p.shift) & ~1ull;
-    int skip = (int)(offset - (first << p.shift));
-    wm_i64 blocks = (skip + p.count + (1 << p.shift) - 1) >> p.shift;
-    for (wm_i64 tile = (wm_i64)blockIdx.x * (2 * THREADS); tile < blocks; tile += (wm_i64)gridDim.x * (2 * THREADS))
-        draw_pair<SOURCE>(p, key, first, tile, skip);
+}
+
+/* Twice, so that a key among the arguments stays a constant, and its schedule off the vector pipes. */
+template <int SOURCE>
+WM_DEVICE void draw_from(const wm_random_any_draw &p) {
+    if (p.state)
+        draw<SOURCE>(p, p.state->key, p.state->offset + p.offset);
+    else
+        draw<SOURCE>(p, p.key, p.offset);
 }
 
 WM_KERNEL __launch_bounds__(THREADS) wm_random_any_philox4x32_10(WM_PARAMS(wm_random_any_draw)) {
-    draw<WM_PHILOX4X32_10>(p);
+    draw_from<WM_PHILOX4X32_10>(p);
 }
 WM_KERNEL __launch_bounds__(THREADS) wm_random_any_philox4x32_7(WM_PARAMS(wm_random_any_draw)) {
-    draw<WM_PHILOX4X32_7>(p);
+    draw_from<WM_PHILOX4X32_7>(p);
 }
 WM_KERNEL __launch_bounds__(THREADS) wm_random_any_philox4x64(WM_PARAMS(wm_random_any_draw)) {
-    draw<WM_PHILOX4X64_10>(p);
+    draw_from<WM_PHILOX4X64_10>(p);
 }
 WM_KERNEL __launch_bounds__(THREADS) wm_random_any_threefry2x32(WM_PARAMS(wm_random_any_draw)) {
-    draw<WM_THREEFRY2X32_20>(p);
+    draw_from<WM_THREEFRY2X32_20>(p);
 }
 WM_KERNEL __launch_bounds__(THREADS) wm_random_any_threefry4x64(WM_PARAMS(wm_random_any_draw)) {
-    draw<WM_THREEFRY4X64_20>(p);
+    draw_from<WM_THREEFRY4X64_20>(p);
 }
 WM_KERNEL __launch_bounds__(THREADS) wm_random_any_curand(WM_PARAMS(wm_random_any_draw)) {
-    draw<WM_SOURCE_CURAND>(p);
+    draw_from<WM_SOURCE_CURAND>(p);
 }
 
 typedef struct wm_random_step {

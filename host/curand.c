@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuRAND, loaded on demand, for problems that ask for its own sequence: Philox4x32-10 in the legacy order, which is the
- * same for every GPU and release. No header of it is needed.
+ * cuRAND, loaded on demand, for problems that ask for its own sequence: Philox4x32-10, XORWOW, MRG32k3a, MT19937 and
+ * MTGP32 in the legacy order, which is the same for every GPU and release. No header of it is needed.
  *
  * Its uniforms lie in (0, 1], not in [0, 1), and have no range; its normals come in pairs, and its 64-bit values take
  * two words each while its offset counts 32-bit words: what it cannot do exactly is refused at execution, by name.
@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { PHILOX4_32_10 = 161, ORDERING_LEGACY = 103 };
+enum { XORWOW = 101, MRG32K3A = 121, MTGP32 = 141, MT19937 = 142, PHILOX4_32_10 = 161, ORDERING_LEGACY = 103 };
 
 typedef struct generator *generator;
 
@@ -119,10 +119,25 @@ static wmStatus prepare(wmContext *context, generator g) {
     return status;
 }
 
+static int type_of(wmGenerator generator) {
+    switch (generator) {
+    case WM_XORWOW:
+        return XORWOW;
+    case WM_MRG32K3A:
+        return MRG32K3A;
+    case WM_MT19937:
+        return MT19937;
+    case WM_MTGP32:
+        return MTGP32;
+    default:
+        return PHILOX4_32_10;
+    }
+}
+
 static wmStatus make(wmContext *context, const wm_problem *problem, const wm_offer *offer, void **state) {
-    (void)problem, (void)offer;
+    (void)offer;
     generator g = NULL;
-    WM_TRY(check(curand.create(&g, PHILOX4_32_10), "curandCreateGenerator"));
+    WM_TRY(check(curand.create(&g, type_of(problem->u.random.generator)), "curandCreateGenerator"));
     wmStatus status = prepare(context, g);
     if (status != WM_OK) {
         curand.destroy(g);
@@ -134,6 +149,9 @@ static wmStatus make(wmContext *context, const wm_problem *problem, const wm_off
 
 /* What cuRAND has no exact form of. */
 static wmStatus check_args(const wmRandomDesc *d, const wmRandomArgs *args) {
+    if (args->offset && (d->generator == WM_MT19937 || d->generator == WM_MTGP32))
+        return wm_fail(WM_ERR_UNSUPPORTED, "args.offset is %llu; cuRAND's MT19937 and MTGP32 start from 0",
+                       (unsigned long long)args->offset);
     if (wmTypeSize(d->type) == 8 && args->offset)
         return wm_fail(WM_ERR_UNSUPPORTED, "args.offset is %llu; cuRAND's offset counts words, not f64 values",
                        (unsigned long long)args->offset);
@@ -159,7 +177,8 @@ static wmStatus run(const wm_run *r) {
     WM_TRY(check_args(&r->problem->u.random, args));
     WM_TRY(check(curand.set_stream(g, r->stream), "curandSetStream"));
     WM_TRY(check(curand.set_seed(g, args->key.seed), "curandSetPseudoRandomGeneratorSeed"));
-    WM_TRY(check(curand.set_offset(g, args->offset), "curandSetGeneratorOffset"));
+    int skips = r->problem->u.random.generator != WM_MT19937 && r->problem->u.random.generator != WM_MTGP32;
+    if (skips) WM_TRY(check(curand.set_offset(g, args->offset), "curandSetGeneratorOffset"));
     return check(generate(g, &r->problem->u.random, args), "curandGenerate");
 }
 
@@ -169,7 +188,7 @@ const wm_solver wm_curand = {
     .place = WM_PLACE_GPU,
     .origin = WM_VENDOR,
     .version = 1,
-    .features = WM_RND_BITS | WM_RND_UNIFORM | WM_RND_NORMAL | WM_RND_32 | WM_RND_64 | WM_RND_CURAND,
+    .features = WM_RND_BITS | WM_RND_UNIFORM | WM_RND_NORMAL | WM_RND_32 | WM_RND_64 | WM_RND_CURAND | WM_RND_VENDOR,
     .knobs = {NULL},
     .offer = offer,
     .make = make,

@@ -21,11 +21,31 @@ static wmStatus check_rows(const wmRandomDesc *d) {
     return WM_OK;
 }
 
+static wmStatus check_points(const wmRandomDesc *d) {
+    if (!wm_random_is_sobol(d)) {
+        if (d->dimensions)
+            return wm_fail(WM_ERR_ARGUMENT, "dimensions is %lld, but only Sobol' points have them",
+                           (long long)d->dimensions);
+        return d->scramble ? wm_fail(WM_ERR_ARGUMENT, "scramble is set, but only Sobol' points take it") : WM_OK;
+    }
+    if (d->dimensions < 0 || d->dimensions > WM_SOBOL_DIMENSIONS)
+        return wm_fail(WM_ERR_UNSUPPORTED, "dimensions is %lld; 1 to %d", (long long)d->dimensions,
+                       WM_SOBOL_DIMENSIONS);
+    if (d->generator == WM_SOBOL32 && d->type == WM_U64)
+        return wm_fail(WM_ERR_UNSUPPORTED, "type is u64; the points of sobol32 have 32 bits");
+    if (d->sequence != WM_SEQ_COUNTER)
+        return wm_fail(WM_ERR_UNSUPPORTED, "sequence is curand; Sobol' points come in counter order");
+    return WM_OK;
+}
+
 static wmStatus check_sequence(const wmRandomDesc *d) {
-    if (d->sequence == WM_SEQ_CURAND && d->generator != WM_PHILOX4X32_10)
-        return wm_fail(WM_ERR_UNSUPPORTED, "sequence is curand, whose generator here is philox4x32-10");
-    if (d->sequence == WM_SEQ_CURAND && d->type == WM_U64)
-        return wm_fail(WM_ERR_UNSUPPORTED, "type is u64; cuRAND's Philox has u32, f32 and f64");
+    if (d->generator >= WM_XORWOW && d->sequence != WM_SEQ_CURAND)
+        return wm_fail(WM_ERR_UNSUPPORTED, "generator %d has cuRAND's order alone: sequence is to be curand",
+                       (int)d->generator);
+    if (d->sequence != WM_SEQ_CURAND) return WM_OK;
+    if (d->generator != WM_PHILOX4X32_10 && d->generator < WM_XORWOW)
+        return wm_fail(WM_ERR_UNSUPPORTED, "sequence is curand, which generator %d does not have", (int)d->generator);
+    if (d->type == WM_U64) return wm_fail(WM_ERR_UNSUPPORTED, "type is u64; cuRAND's generators have u32, f32 and f64");
     return WM_OK;
 }
 
@@ -42,6 +62,7 @@ wmStatus wm_problem_from_random(wm_problem *out, const wmRandomDesc *desc, wmPla
                        d->distribution == WM_RANDOM_BITS ? "bits are u32 or u64" : "uniform and normal are f32 or f64");
     if (d->count_hint < 0) return wm_fail(WM_ERR_ARGUMENT, "count_hint is %lld, negative", (long long)d->count_hint);
     WM_TRY(check_rows(d));
+    WM_TRY(check_points(d));
     WM_TRY(check_sequence(d));
     wm_random_resolve(d);
     int64_t extent = wm_random_extent(d, d->count_hint);

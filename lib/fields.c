@@ -18,8 +18,10 @@ static const char *const directions[] = {"forward", "inverse", NULL};
 static const char *const fft_scales[] = {"none", "by_n", "by_sqrt_n", NULL};
 static const char *const placements[] = {"0", "1", NULL};
 static const char *const distributions[] = {"bits", "uniform", "normal", NULL};
-static const char *const generators[] = {"philox4x32-10",   "philox4x32-7",    "philox4x64-10",
-                                         "threefry2x32-20", "threefry4x64-20", NULL};
+static const char *const generators[] = {"philox4x32-10",   "philox4x32-7", "philox4x64-10", "threefry2x32-20",
+                                         "threefry4x64-20", "sobol32",      "sobol64",       "xorwow",
+                                         "mrg32k3a",        "mt19937",      "mtgp32",        NULL};
+static const char *const scrambles[] = {"none", "owen", "shift", NULL};
 static const char *const key_sources[] = {"argument", "device", NULL};
 static const char *const sequences[] = {"counter", "curand", NULL};
 
@@ -84,16 +86,18 @@ static const wm_field fft_fields[] = {
 };
 
 static const wm_field random_fields[] = {
-    {"place",        NULL,   offsetof(wmRandomDesc, place),        WM_FIELD_ENUM, 1, places       },
-    {"distribution", NULL,   offsetof(wmRandomDesc, distribution), WM_FIELD_ENUM, 1, distributions},
-    {"type",         NULL,   offsetof(wmRandomDesc, type),         WM_FIELD_TYPE, 1, NULL         },
-    {"generator",    "gen",  offsetof(wmRandomDesc, generator),    WM_FIELD_ENUM, 1, generators   },
-    {"sequence",     "seq",  offsetof(wmRandomDesc, sequence),     WM_FIELD_ENUM, 1, sequences    },
-    {"count_hint",   "n",    offsetof(wmRandomDesc, count_hint),   WM_FIELD_I64,  1, NULL         },
-    {"determinism",  "det",  offsetof(wmRandomDesc, determinism),  WM_FIELD_ENUM, 1, determinisms },
-    {"columns",      "cols", offsetof(wmRandomDesc, columns),      WM_FIELD_I64,  1, NULL         },
-    {"ld",           "ld",   offsetof(wmRandomDesc, ld),           WM_FIELD_I64,  1, NULL         },
-    {"key_source",   "key",  offsetof(wmRandomDesc, key_source),   WM_FIELD_ENUM, 1, key_sources  },
+    {"place",        NULL,       offsetof(wmRandomDesc, place),        WM_FIELD_ENUM, 1, places       },
+    {"distribution", NULL,       offsetof(wmRandomDesc, distribution), WM_FIELD_ENUM, 1, distributions},
+    {"type",         NULL,       offsetof(wmRandomDesc, type),         WM_FIELD_TYPE, 1, NULL         },
+    {"generator",    "gen",      offsetof(wmRandomDesc, generator),    WM_FIELD_ENUM, 1, generators   },
+    {"sequence",     "seq",      offsetof(wmRandomDesc, sequence),     WM_FIELD_ENUM, 1, sequences    },
+    {"count_hint",   "n",        offsetof(wmRandomDesc, count_hint),   WM_FIELD_I64,  1, NULL         },
+    {"determinism",  "det",      offsetof(wmRandomDesc, determinism),  WM_FIELD_ENUM, 1, determinisms },
+    {"columns",      "cols",     offsetof(wmRandomDesc, columns),      WM_FIELD_I64,  1, NULL         },
+    {"ld",           "ld",       offsetof(wmRandomDesc, ld),           WM_FIELD_I64,  1, NULL         },
+    {"key_source",   "key",      offsetof(wmRandomDesc, key_source),   WM_FIELD_ENUM, 1, key_sources  },
+    {"dimensions",   "dims",     offsetof(wmRandomDesc, dimensions),   WM_FIELD_I64,  1, NULL         },
+    {"scramble",     "scramble", offsetof(wmRandomDesc, scramble),     WM_FIELD_ENUM, 1, scrambles    },
 };
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))

@@ -57,6 +57,9 @@ void wm_matmul_resolve(wmMatmulDesc *desc);
 void wm_fft_resolve(wmFftDesc *desc);
 void wm_random_resolve(wmRandomDesc *desc);
 
+/** 1 for Sobol' points. */
+int wm_random_is_sobol(const wmRandomDesc *desc);
+
 /** Elements from the first to the last that a draw of `count` writes, gaps included; -1 where 63 bits overflow. */
 int64_t wm_random_extent(const wmRandomDesc *desc, int64_t count);
 

@@ -102,8 +102,11 @@ enum {
     WM_RND_PHILOX4X64 = 1 << 9,
     WM_RND_THREEFRY2X32 = 1 << 10,
     WM_RND_THREEFRY4X64 = 1 << 11,
-    WM_RND_STRIDED = 1 << 14,     /* rows with gaps between them */
-    WM_RND_DEVICE_STATE = 1 << 15 /* key and offset in the place's memory */
+    WM_RND_SOBOL32 = 1 << 12,
+    WM_RND_SOBOL64 = 1 << 13,
+    WM_RND_STRIDED = 1 << 14,      /* rows with gaps between them */
+    WM_RND_DEVICE_STATE = 1 << 15, /* key and offset in the place's memory */
+    WM_RND_VENDOR = 1 << 16        /* generators that cuRAND alone has */
 };
 
 uint64_t wm_problem_features(const wm_problem *problem);

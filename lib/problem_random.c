@@ -5,8 +5,13 @@
 
 #define DEFAULT_COUNT ((int64_t)1 << 24)
 
+int wm_random_is_sobol(const wmRandomDesc *d) {
+    return d->generator == WM_SOBOL32 || d->generator == WM_SOBOL64;
+}
+
 void wm_random_resolve(wmRandomDesc *d) {
     if (d->count_hint == 0) d->count_hint = DEFAULT_COUNT;
+    if (d->dimensions == 0 && wm_random_is_sobol(d)) d->dimensions = 1;
     if (d->ld == 0) d->ld = d->columns;
     if (d->ld == d->columns) d->ld = d->columns = 0; /* packed rows are one row */
 }
@@ -30,8 +35,17 @@ static uint64_t random_features(const wm_problem *problem) {
     uint64_t need = d->distribution == WM_RANDOM_BITS      ? WM_RND_BITS
                     : d->distribution == WM_RANDOM_UNIFORM ? WM_RND_UNIFORM
                                                            : WM_RND_NORMAL;
-    static const uint64_t generators[] = {0, WM_RND_PHILOX4X32_7, WM_RND_PHILOX4X64, WM_RND_THREEFRY2X32,
-                                          WM_RND_THREEFRY4X64};
+    static const uint64_t generators[] = {0,
+                                          WM_RND_PHILOX4X32_7,
+                                          WM_RND_PHILOX4X64,
+                                          WM_RND_THREEFRY2X32,
+                                          WM_RND_THREEFRY4X64,
+                                          WM_RND_SOBOL32,
+                                          WM_RND_SOBOL64,
+                                          WM_RND_VENDOR,
+                                          WM_RND_VENDOR,
+                                          WM_RND_VENDOR,
+                                          WM_RND_VENDOR};
     need |= generators[d->generator];
     need |= wmTypeSize(d->type) == 8 ? WM_RND_64 : WM_RND_32;
     need |= d->sequence == WM_SEQ_CURAND ? WM_RND_CURAND : WM_RND_COUNTER;
@@ -68,21 +82,24 @@ static wm_bound random_bound(const wm_problem *problem) {
 }
 
 static const wm_feature names[] = {
-    {WM_RND_BITS,         "bits"                  },
-    {WM_RND_UNIFORM,      "uniform"               },
-    {WM_RND_NORMAL,       "normal"                },
-    {WM_RND_32,           "32-bit types"          },
-    {WM_RND_64,           "64-bit types"          },
-    {WM_RND_COUNTER,      "counter order"         },
-    {WM_RND_CURAND,       "cuRAND's order"        },
-    {WM_RND_GPU_TO_GPU,   "determinism gpu_to_gpu"},
-    {WM_RND_PHILOX4X32_7, "Philox4x32-7"          },
-    {WM_RND_PHILOX4X64,   "Philox4x64-10"         },
-    {WM_RND_THREEFRY2X32, "Threefry2x32-20"       },
-    {WM_RND_THREEFRY4X64, "Threefry4x64-20"       },
-    {WM_RND_STRIDED,      "rows with gaps"        },
-    {WM_RND_DEVICE_STATE, "key in device memory"  },
-    {0,                   NULL                    },
+    {WM_RND_BITS,         "bits"                      },
+    {WM_RND_UNIFORM,      "uniform"                   },
+    {WM_RND_NORMAL,       "normal"                    },
+    {WM_RND_32,           "32-bit types"              },
+    {WM_RND_64,           "64-bit types"              },
+    {WM_RND_COUNTER,      "counter order"             },
+    {WM_RND_CURAND,       "cuRAND's order"            },
+    {WM_RND_GPU_TO_GPU,   "determinism gpu_to_gpu"    },
+    {WM_RND_PHILOX4X32_7, "Philox4x32-7"              },
+    {WM_RND_PHILOX4X64,   "Philox4x64-10"             },
+    {WM_RND_THREEFRY2X32, "Threefry2x32-20"           },
+    {WM_RND_THREEFRY4X64, "Threefry4x64-20"           },
+    {WM_RND_SOBOL32,      "Sobol' points of 32 bits"  },
+    {WM_RND_SOBOL64,      "Sobol' points of 64 bits"  },
+    {WM_RND_VENDOR,       "generators of cuRAND alone"},
+    {WM_RND_STRIDED,      "rows with gaps"            },
+    {WM_RND_DEVICE_STATE, "key in device memory"      },
+    {0,                   NULL                        },
 };
 
 const wm_operation wm_operation_random = {random_features, random_cost,  random_empty, random_operands,

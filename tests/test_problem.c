@@ -116,7 +116,8 @@ static void bad_texts(void **unused) {
         {"random bits f32",                             "f32"                    },
         {"random normal u32",                           "u32"                    },
         {"random normal f32 n=-5",                      "count_hint is -5"       },
-        {"random normal f32 gen=mt19937",               "mt19937"                },
+        {"random normal f32 gen=pcg64",                 "pcg64"                  },
+        {"random normal f32 gen=mt19937",               "sequence is to be"      },
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         wm_problem p;

@@ -49,6 +49,8 @@ typedef struct wmRandomDesc {
     int64_t columns; /**< 2-D output: element i goes to row i / columns, column i mod columns. 0: one row */
     int64_t ld;      /**< elements from row to row; 0: columns */
     wmKeySource key_source;
+    int64_t dimensions;  /**< Sobol: 1 to WM_SOBOL_DIMENSIONS; 0: 1 */
+    wmScramble scramble; /**< Sobol: how the key randomises the points */
 } wmRandomDesc;
 
 /** The distribution in the given output type, by Philox4x32-10, in counter order. */
@@ -63,7 +65,9 @@ static inline wmRandomDesc wmRandomDescDefault(wmDistribution distribution, wmTy
                       WM_RUN_TO_RUN,
                       0,
                       0,
-                      WM_KEY_ARGUMENT};
+                      WM_KEY_ARGUMENT,
+                      0,
+                      WM_SCRAMBLE_NONE};
     return d;
 }
 
@@ -110,6 +114,13 @@ static inline wmRandomKey wmRandomKeyMake(uint64_t seed) {
 /** Writes `count` independent keys made from `key`: keys[i] = wmRandomKeyFold(key, 2^63 + i), apart from small numbers.
  */
 WM_API void wmRandomKeySplit(wmRandomKey key, wmRandomKey *keys, int64_t count);
+
+/**
+ * Direction numbers of Sobol' points for kernels of one's own (<warpmath/device/sobol.h>): out[bit · dimensions + d],
+ * 32 rows of 32-bit integers for WM_SOBOL32, 64 of 64-bit ones for WM_SOBOL64. In host memory. After S. Joe and F. Y.
+ * Kuo (2008), whose numbers are under the licence in reference/sobol_numbers.h.
+ */
+WM_API WM_CHECKED wmStatus wmSobolDirections(void *out, wmGenerator generator, int64_t dimensions);
 
 /** Hands out consecutive ranges of one key's sequence, so that no two draws share words. Plain data, not thread-safe.
  */

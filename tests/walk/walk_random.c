@@ -35,6 +35,14 @@ const char *const walk_random_problems[] = {
     "random normal f32 key=device",
     "random uniform f64 key=device gen=philox4x64-10",
     "random bits u32 seq=curand cols=1000 ld=1001 key=device n=5000",
+    "random bits u32 gen=sobol32",
+    "random bits u32 gen=sobol32 dims=5 scramble=owen",
+    "random uniform f32 gen=sobol32 dims=300 scramble=shift",
+    "random uniform f64 gen=sobol32 dims=3 cols=3 ld=4 n=5000",
+    "random normal f32 gen=sobol32 dims=17 scramble=owen",
+    "random bits u64 gen=sobol64 dims=4",
+    "random uniform f64 gen=sobol64 dims=129 scramble=owen",
+    "random normal f64 gen=sobol64 scramble=shift cols=10 ld=11 n=5000",
     NULL,
 };
 
@@ -140,6 +148,10 @@ void walk_random(walk *w) {
     int vendor = w->solver->origin == WM_VENDOR;
     if (vendor) {
         walk_curand(w);
+        return;
+    }
+    if (d->generator == WM_SOBOL32 || d->generator == WM_SOBOL64) {
+        walk_sobol(w);
         return;
     }
     if (d->sequence == WM_SEQ_CURAND || d->generator != WM_PHILOX4X32_10 || d->columns || d->key_source) {

@@ -8,4 +8,7 @@
 /** Bits, uniforms and normals by any generator, order, rows and source of the key. */
 void walk_random_any(walk *w);
 
+/** Sobol' points. */
+void walk_sobol(walk *w);
+
 #endif
