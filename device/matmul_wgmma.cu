@@ -190,9 +190,6 @@ static int offer(wmContext *context, const wm_problem *problem, wm_offer *out, i
     const wmMatmulDesc *d = &problem->u.matmul;
     const char *reason = refusal(d);
     int count = 0;
-#ifdef WM_SIMT
-    return wm_refuse(why, "the emulation has no tensor cores");
-#endif
     if (wm_context_device(context)->sm != 90)
         return wm_refuse(why, "the device is sm_%d, not sm_90", wm_context_device(context)->sm);
     if (reason) return wm_refuse(why, "%s", reason);

@@ -74,6 +74,10 @@ void wm_fake_set_runner(wm_fake *fake, int (*run)(const wm_launch *launch)) {
     fake->run = run;
 }
 
+void wm_fake_set_mapper(wm_fake *fake, int (*map)(const wm_tensor *tensor, void *map)) {
+    fake->map = map;
+}
+
 void wm_fake_cost(wm_fake *fake, const void *kernel, double seconds) {
     int i = 0;
     while (i < fake->costs && fake->cost[i].kernel != kernel) i++;

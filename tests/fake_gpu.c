@@ -281,12 +281,10 @@ static int launch(void *self, const wm_launch *l, wmStream stream) {
     return wm_fake_enqueue_on(fake, error, stream, &op);
 }
 
-/* The fake has no copy engine. */
+/* The fake has no copy engine of its own. */
 static int tensor_map(void *self, const wm_tensor *tensor, void *map) {
-    (void)self;
-    (void)tensor;
-    (void)map;
-    return WM_FAKE_NOT_SUPPORTED;
+    const wm_fake *fake = self;
+    return fake->map ? fake->map(tensor, map) : WM_FAKE_NOT_SUPPORTED;
 }
 
 /* ---- Errors ---- */

@@ -97,6 +97,9 @@ const wm_launch *wm_fake_launches(wm_fake *fake, int *count);
 /* What a launch does when its turn comes; returns a cudaError_t. */
 void wm_fake_set_runner(wm_fake *fake, int (*run)(const wm_launch *launch));
 
+/* What makes tensor maps; without it the device has none. */
+void wm_fake_set_mapper(wm_fake *fake, int (*map)(const wm_tensor *tensor, void *map));
+
 #ifdef __cplusplus
 }
 #endif

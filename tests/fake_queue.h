@@ -82,6 +82,7 @@ struct wm_fake {
     int pageable, eager;
     int releasing; /* inside a graph's release function, where CUDA forbids its calls */
     int (*run)(const wm_launch *launch);
+    int (*map)(const wm_tensor *tensor, void *map);
     wm_fake_allocation *allocations;
     wm_fake_stream *streams; /* the default one last */
     wm_fake_stream default_stream;

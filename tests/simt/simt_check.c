@@ -152,19 +152,35 @@ static void add_reader(const wm_simt_thread *self, note *n, const void *pc) {
 static void report_race(const wm_simt_thread *self, const char *verb, ptrdiff_t at, const char *how, int other,
                         const void *there, const void *pc) {
     char who[32] = "another thread";
-    if (other >= 0) snprintf(who, sizeof who, "thread %d", other % self->block->threads);
+    if (other >= wm_simt_group_now.threads)
+        snprintf(who, sizeof who, "a bulk copy");
+    else if (other >= 0)
+        snprintf(who, sizeof who, "thread %d", other % self->block->threads);
     wm_simt_fault(pc, "race: %s byte %td of shared memory that %s %s (%s) with no barrier between", verb, at, who, how,
                   wm_simt_place(there));
 }
 
-static void check_shared_byte(wm_simt_thread *self, note *n, ptrdiff_t at, wm_simt_access access, const void *pc) {
-    bool writes = access != WM_SIMT_READ, atomic = access == WM_SIMT_ATOMIC;
+/* Whether what was written there by ordinary stores is ordered before accesses of the async proxy: the writer fenced
+ * it, or this thread did, when a barrier of all had shown it the write. */
+static bool is_fenced(const wm_simt_thread *self, const note *n) {
+    const wm_simt_group *group = &wm_simt_group_now;
+    if (!n->write_clock || n->writer >= group->threads) return true;
+    return n->write_clock < group->thread[n->writer].fenced || n->write_clock <= self->fence_floor;
+}
+
+static void check_shared_byte(wm_simt_thread *self, note *n, ptrdiff_t at, wm_simt_access access, int agent,
+                              const void *pc) {
+    bool async = access == WM_SIMT_ASYNC_READ || access == WM_SIMT_ASYNC_WRITE;
+    bool writes = access != WM_SIMT_READ && access != WM_SIMT_ASYNC_READ, atomic = access == WM_SIMT_ATOMIC;
     const char *verb = writes ? "writes" : "reads";
     if (n->serial != wm_simt_group_now.serial) {
         memset(n, 0, sizeof *n);
         n->serial = wm_simt_group_now.serial;
     }
-    if (access != WM_SIMT_WRITE && !n->write_clock)
+    if (async && !is_fenced(self, n))
+        wm_simt_fault(pc, "async proxy %s byte %td of shared memory that thread %d wrote (%s) with no fence between",
+                      verb, at, n->writer % self->block->threads, wm_simt_place(n->write_pc));
+    if (access != WM_SIMT_WRITE && access != WM_SIMT_ASYNC_WRITE && !n->write_clock)
         wm_simt_fault(pc, "reads byte %td of shared memory, which no thread has written", at);
     if (n->write_clock && !(atomic && n->atomic) && !wm_simt_knows(self, n->writer, n->write_clock))
         report_race(self, verb, at, "wrote", n->writer, n->write_pc, pc);
@@ -173,21 +189,23 @@ static void check_shared_byte(wm_simt_thread *self, note *n, ptrdiff_t at, wm_si
         add_reader(self, n, pc);
         return;
     }
-    n->write_clock = self->clock;
-    n->writer = (uint16_t)self->index;
+    n->write_clock = access == WM_SIMT_ASYNC_WRITE ? wm_simt_group_now.now : self->clock;
+    n->writer = (uint16_t)agent;
     n->write_pc = pc;
     n->atomic = atomic;
     n->readers = NOBODY;
 }
 
-static void check_shared(wm_simt_thread *self, unsigned char *p, size_t bytes, wm_simt_access access, const void *pc) {
+static void check_shared(wm_simt_thread *self, unsigned char *p, size_t bytes, wm_simt_access access, int agent,
+                         const void *pc) {
     int slot = (int)((p - slots) / SLOT);
     ptrdiff_t at = p - slot_base(slot);
     const wm_simt_group *group = &wm_simt_group_now;
     size_t size = group->launch->shared;
     if (slot >= group->blocks || at < 0 || (size_t)at + bytes > size) {
-        wm_simt_fault(pc, "%s bytes %td to %td of a shared memory of %zu", access == WM_SIMT_READ ? "reads" : "writes",
-                      at, at + (ptrdiff_t)bytes, size);
+        wm_simt_fault(pc, "%s bytes %td to %td of a shared memory of %zu",
+                      access == WM_SIMT_READ || access == WM_SIMT_ASYNC_READ ? "reads" : "writes", at,
+                      at + (ptrdiff_t)bytes, size);
         wm_simt_abort();
     }
     if (group->block[slot].left == group->block[slot].threads)
@@ -195,7 +213,7 @@ static void check_shared(wm_simt_thread *self, unsigned char *p, size_t bytes, w
     note *n = notes + (p - slots);
     int before = wm_fault_count();
     for (size_t i = 0; i < bytes; i++) {
-        check_shared_byte(self, n + i, at + (ptrdiff_t)i, access, pc);
+        check_shared_byte(self, n + i, at + (ptrdiff_t)i, access, agent, pc);
         if (wm_fault_count() != before) return; /* the first byte of an access tells enough */
     }
 }
@@ -275,7 +293,7 @@ void wm_simt_check(const void *address, size_t bytes, wm_simt_access access, con
     if (!wm_simt_hooks_seen) return;
     if ((uintptr_t)p - (uintptr_t)stack < self->fiber.bytes) return;
     if ((uintptr_t)p - (uintptr_t)slots < (size_t)SLOT * WM_SIMT_MAX_CLUSTER) {
-        check_shared(self, p, bytes, access, pc);
+        check_shared(self, p, bytes, access, self->index, pc);
     } else if (wm_area_device(p)) {
         check_device(self, p, bytes, access, pc);
     } else if (access == WM_SIMT_READ && ((uintptr_t)p - (uintptr_t)&self->here < sizeof self->here || is_static(p))) {
@@ -284,4 +302,11 @@ void wm_simt_check(const void *address, size_t bytes, wm_simt_access access, con
         wm_simt_fault(pc, "%s host memory at %p", access == WM_SIMT_READ ? "reads" : "writes", address);
         wm_simt_abort();
     }
+}
+
+/* Of shared memory alone. */
+void wm_simt_check_async(const void *address, size_t bytes, wm_simt_access access, int agent, const void *pc) {
+    wm_simt_thread *self = wm_simt_self;
+    if (wm_simt_hooks_seen)
+        check_shared(self, (unsigned char *)(uintptr_t)address, bytes, access, agent < 0 ? self->index : agent, pc);
 }

@@ -349,7 +349,7 @@ WM_SIMT_INLINE int wm_cluster_blocks(void) {
     return wm_simt_here_now()->cluster_blocks;
 }
 WM_SIMT_INLINE void wm_cluster_barrier(void) {
-    wm_simt_barrier_cluster();
+    wm_simt_barrier_cluster(0);
 }
 template <class T>
 WM_SIMT_INLINE T *wm_cluster_shared(T *mine, int rank) {
@@ -371,5 +371,7 @@ template <int Groups>
 WM_SIMT_INLINE void wm_copy_wait(void) {
     wm_simt_copy_wait(Groups);
 }
+
+#include "simt_async.h"
 
 #endif

@@ -34,6 +34,7 @@ typedef enum wm_simt_op {
     WM_SIMT_ANY,
     WM_SIMT_ALL,
     WM_SIMT_MATCH_ANY,
+    WM_SIMT_MATRIX,
     WM_SIMT_SUM,
     WM_SIMT_MIN_SIGNED,
     WM_SIMT_MAX_SIGNED,
@@ -56,8 +57,8 @@ int wm_simt_barrier_block(int op, int value);
 /* Barrier `id` of `threads` threads; with wait = 0 only arrives. */
 void wm_simt_barrier_some(int id, int threads, int wait);
 
-/* The whole cluster. */
-void wm_simt_barrier_cluster(void);
+/* The whole cluster; relaxed: nobody's accesses become known. */
+void wm_simt_barrier_cluster(int relaxed);
 
 /* Block `rank`'s copy of what `pointer` is in this block's shared memory. */
 void *wm_simt_cluster_shared(void *pointer, int rank);
@@ -66,6 +67,67 @@ void *wm_simt_cluster_shared(void *pointer, int rank);
 void wm_simt_copy_start(void *to, const void *from, int size, int bytes);
 void wm_simt_copy_commit(void);
 void wm_simt_copy_wait(int groups);
+
+/* Addresses in the block's shared window, as PTX instructions take them, and back. */
+uint32_t wm_simt_window(const void *pointer);
+unsigned char *wm_simt_unwindow(uint32_t address, size_t bytes, const void *pc);
+
+/* mbarriers: `bytes` are announced with the arrival. try lets others run if the phase has not ended. */
+void wm_simt_mbarrier_init(uint64_t *word, int count);
+void wm_simt_mbarrier_init_fence(void);
+void wm_simt_mbarrier_arrive(uint64_t *word, int rank, int bytes);
+int wm_simt_mbarrier_try(uint64_t *word, int parity);
+void wm_simt_mbarrier_wait(uint64_t *word, int parity);
+
+/* What the emulation keeps in the 128 bytes of a tensor map. */
+typedef struct wm_simt_map {
+    uint32_t magic;
+    uint8_t rank, element, swizzle, fill; /* bytes of an element; of the swizzle's span, 0: none; of the padding */
+    uint64_t base, stride[4];             /* bytes */
+    uint32_t dim[5];
+    uint16_t box[5];
+} wm_simt_map;
+enum { WM_SIMT_MAP = 0x7e2507a9 };
+
+/* As cuTensorMapEncodeTiled: 0, or 1 if it would refuse. */
+int wm_simt_map_encode(void *out, int rank, int element, const void *base, const int64_t *dim, const int64_t *stride,
+                       const int *box, int swizzle);
+
+/* Copies: tensors (a box at `at`, into each block whose bit is set; 0: this one alone), runs of bytes, stores back. */
+void wm_simt_tensor_load(void *to, const void *map, const int *at, uint64_t *word, uint32_t blocks);
+void wm_simt_tensor_store(const void *map, const void *from, const int *at);
+void wm_simt_bulk_load(void *to, const void *from, int bytes, uint64_t *word, uint32_t blocks);
+void wm_simt_bulk_store(void *to, const void *from, int bytes);
+void wm_simt_store_commit(void);
+void wm_simt_store_wait(int groups);
+void wm_simt_async_fence(void);
+
+/* Matrix elements of the tensor cores. */
+typedef enum wm_simt_element {
+    WM_SIMT_F16 = 1,
+    WM_SIMT_BF16,
+    WM_SIMT_TF32,
+    WM_SIMT_E4M3,
+    WM_SIMT_E5M2,
+    WM_SIMT_S8,
+    WM_SIMT_U8,
+    WM_SIMT_DOUBLE
+} wm_simt_element;
+
+/* wgmma of a 64 × n × 32 bytes product: a thread's n / 2 sums, in flight until the wait. */
+void wm_simt_wgmma(int a_type, int b_type, int n, int a_mn, int b_mn, void *sum, uint64_t a, uint64_t b, int keep);
+void wm_simt_wgmma_fence(void);
+void wm_simt_wgmma_commit(void);
+void wm_simt_wgmma_wait(int groups);
+
+/* mma.sync of 16 × 8 × 32 bytes (tf32: × 8 elements), f64: 8 × 8 × 4; words of a lane's fragments. */
+void wm_simt_mma(int type, int words_a, int words_b, const void *a, const void *b, void *sum);
+void wm_simt_load_matrices(int count, int transposed, const void *row, uint32_t *out);
+void wm_simt_store_matrices(int count, int transposed, void *row, const uint32_t *in);
+
+/* Rounded to nearest even: bits of an f16 or bf16; of an f32 to 10 bits of mantissa, ties away, as cvt.rna.tf32. */
+uint32_t wm_simt_round16(int bf16, float x);
+uint32_t wm_simt_round_tf32(float x);
 
 /* Lets others run: what a loop that waits for memory to change calls each time round. */
 void wm_simt_yield(void);

@@ -73,6 +73,8 @@ static void thread_main(void *argument) {
     wm_simt_group *group = &wm_simt_group_now;
     ((void (*)(const void *))(uintptr_t)group->launch->kernel)(params_copy);
     wm_simt_copies_end(self);
+    wm_simt_stores_end(self);
+    wm_simt_wgmma_end(self);
     self->state = WM_SIMT_LEFT;
     self->block->left++;
     group->left++;
@@ -187,6 +189,7 @@ static void sweep(wm_simt_group *group, uint64_t seed) {
     if (ran || group->left == group->threads) return;
     for (int b = 0; b < group->blocks; b++)
         if (group->block[b].left < group->block[b].threads) report_hang(&group->block[b]);
+    wm_simt_mbarriers_explain();
     group->aborted = true;
 }
 
@@ -204,7 +207,11 @@ static void start_thread(wm_simt_group *group, int b, int t) {
     thread->state = WM_SIMT_READY;
     thread->barrier = NULL;
     thread->meeting = NULL;
+    thread->mbarrier = -1;
+    thread->fragment_turn = 0;
     wm_simt_copies_begin(thread);
+    wm_simt_stores_begin(thread);
+    wm_simt_wgmma_begin(thread);
     unsigned char *stack = stacks + (size_t)thread->index * (STACK_BYTES + GUARD_BYTES) + GUARD_BYTES;
     wm_fiber_start(&thread->fiber, stack, STACK_BYTES, thread_main, thread);
 }
@@ -261,7 +268,9 @@ static int run_group(wm_simt_group *group, uint64_t serial, uint64_t seed) {
     for (int b = 0; b < group->blocks; b++) {
         wm_simt_shared_end(b, l->shared);
         wm_simt_sync_reset(&group->block[b]);
+        wm_simt_products_drop(&group->block[b]);
     }
+    wm_simt_mbarriers_end(group);
     wm_simt_clock_drop(&group->cluster_barrier.clocks);
     group->cluster_barrier.arrived = 0;
     return group->aborted;

@@ -19,6 +19,7 @@ static const char *op_name(int op) {
         [WM_SIMT_ANY] = "__any_sync",
         [WM_SIMT_ALL] = "__all_sync",
         [WM_SIMT_MATCH_ANY] = "__match_any_sync",
+        [WM_SIMT_MATRIX] = "mma, ldmatrix or stmatrix",
     };
     return op < WM_SIMT_SUM ? name[op] : "__reduce_sync";
 }
@@ -242,7 +243,7 @@ void wm_simt_barrier_some(int id, int threads, int wait) {
         wm_simt_wait("a named barrier", pc);
 }
 
-void wm_simt_barrier_cluster(void) {
+void wm_simt_barrier_cluster(int relaxed) {
     wm_simt_thread *self = wm_simt_self;
     wm_simt_group *group = &wm_simt_group_now;
     wm_simt_barrier *b = &group->cluster_barrier;
@@ -252,12 +253,17 @@ void wm_simt_barrier_cluster(void) {
                       group->left);
         wm_simt_abort();
     }
+    if (!b->arrived) group->cluster_orders = true;
+    if (relaxed) group->cluster_orders = false;
     arrive(b, group->threads, true, WM_SIMT_PLAIN, 0, pc);
     self->barrier = b;
-    if (b->arrived < group->threads)
+    if (b->arrived < group->threads) {
         wm_simt_wait("a cluster barrier", pc);
-    else
-        end_barrier(b, group->thread, group->threads);
+        return;
+    }
+    group->met = group->now++;
+    b->whole = group->cluster_orders; /* without it nobody learns of anything: no clocks were kept */
+    end_barrier(b, group->thread, group->threads);
 }
 
 void *wm_simt_cluster_shared(void *pointer, int rank) {

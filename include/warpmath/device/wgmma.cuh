@@ -21,8 +21,6 @@
 
 #include <warpmath/device/base.cuh>
 
-#ifndef WM_SIMT
-
 /** The operand that begins at `from`; 16 further of k are wm_wgmma_k16 on. PTX ISA, Matrix Descriptor Format. */
 template <int MN>
 WM_DEVICE wm_u64 wm_wgmma_operand(const void *from) {
@@ -35,6 +33,8 @@ template <int MN>
 WM_CONSTEXPR wm_u64 wm_wgmma_k16(void) {
     return (MN ? 2048 : 32) >> 4;
 }
+
+#ifndef WM_SIMT
 
 /** Orders accesses of the registers before the products that follow. PTX ISA, wgmma.fence. */
 WM_DEVICE void wm_wgmma_fence(void) {
