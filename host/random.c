@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random numbers: the checks of wmRandomDesc and wmRandomArgs, and the public calls. */
-#include "args.h"
-
-#include <float.h>
-#include <math.h>
+#include "random_parameters.h"
 
 /* ---- The desc ---- */
-
-static int type_fits(const wmRandomDesc *d) {
-    if (d->distribution == WM_RANDOM_BITS) return d->type == WM_U32 || d->type == WM_U64;
-    return d->type == WM_F32 || d->type == WM_F64;
-}
 
 static wmStatus check_rows(const wmRandomDesc *d) {
     if (d->columns < 0) return wm_fail(WM_ERR_ARGUMENT, "columns is %lld, negative", (long long)d->columns);
@@ -45,7 +37,11 @@ static wmStatus check_sequence(const wmRandomDesc *d) {
     if (d->sequence != WM_SEQ_CURAND) return WM_OK;
     if (d->generator != WM_PHILOX4X32_10 && d->generator < WM_XORWOW)
         return wm_fail(WM_ERR_UNSUPPORTED, "sequence is curand, which generator %d does not have", (int)d->generator);
-    if (d->type == WM_U64) return wm_fail(WM_ERR_UNSUPPORTED, "type is u64; cuRAND's generators have u32, f32 and f64");
+    if (d->type != WM_U32 && d->type != WM_F32 && d->type != WM_F64)
+        return wm_fail(WM_ERR_UNSUPPORTED, "type is %s; cuRAND's generators have u32, f32 and f64",
+                       wmTypeName(d->type));
+    if (d->distribution > WM_RANDOM_NORMAL || d->interval != WM_CLOSED_OPEN)
+        return wm_fail(WM_ERR_UNSUPPORTED, "sequence is curand, which here has bits, uniforms on (0, 1] and normals");
     return WM_OK;
 }
 
@@ -57,9 +53,7 @@ wmStatus wm_problem_from_random(wm_problem *out, const wmRandomDesc *desc, wmPla
     WM_TRY(wm_place_check(d->place, place));
     d->place = place;
     if (!d->type) return wm_fail(WM_ERR_ARGUMENT, "type is unset");
-    if (!type_fits(d))
-        return wm_fail(WM_ERR_UNSUPPORTED, "type is %s; %s", wmTypeName(d->type),
-                       d->distribution == WM_RANDOM_BITS ? "bits are u32 or u64" : "uniform and normal are f32 or f64");
+    WM_TRY(wm_random_desc_check(d));
     if (d->count_hint < 0) return wm_fail(WM_ERR_ARGUMENT, "count_hint is %lld, negative", (long long)d->count_hint);
     WM_TRY(check_rows(d));
     WM_TRY(check_points(d));
@@ -72,31 +66,6 @@ wmStatus wm_problem_from_random(wm_problem *out, const wmRandomDesc *desc, wmPla
 }
 
 /* ---- The arguments ---- */
-
-/* Parameters must be finite in the output type, or every value would be infinite. */
-static int is_finite_in(double value, wmType type) {
-    return type == WM_F32 ? fabs(value) <= FLT_MAX : isfinite(value) != 0;
-}
-
-static wmStatus check_uniform(wmRandomArgs *args, wmType type) {
-    if (args->low == 0 && args->high == 0) args->high = 1;
-    if (!is_finite_in(args->low, type) || !is_finite_in(args->high, type) ||
-        !is_finite_in(args->high - args->low, type))
-        return wm_fail(WM_ERR_ARGUMENT, "args.low is %g and args.high %g; both and their difference must be finite %s",
-                       args->low, args->high, wmTypeName(type));
-    if (!(args->low < args->high) || (type == WM_F32 && !((float)args->low < (float)args->high)))
-        return wm_fail(WM_ERR_ARGUMENT, "args.low is %.17g, not below args.high, %.17g, in %s", args->low, args->high,
-                       wmTypeName(type));
-    return WM_OK;
-}
-
-static wmStatus check_normal(wmRandomArgs *args, wmType type) {
-    if (args->std == 0 && args->mean == 0) args->std = 1;
-    if (!is_finite_in(args->mean, type) || !is_finite_in(args->std, type) || args->std < 0)
-        return wm_fail(WM_ERR_ARGUMENT, "args.mean is %g and args.std %g; finite %s, std at least 0", args->mean,
-                       args->std, wmTypeName(type));
-    return WM_OK;
-}
 
 static wmStatus check_curand(const wmRandomDesc *d, const wmRandomArgs *args) {
     if (d->sequence != WM_SEQ_CURAND) return WM_OK;
@@ -124,8 +93,7 @@ wmStatus wm_random_args_check(const wmPlan *plan, int reach, wm_args *out, int *
     if (args->count < 0 || extent < 0 || extent > INT64_MAX / element)
         return wm_fail(WM_ERR_ARGUMENT, "args.count is %lld; its bytes are to be 0 to 2^63 - 1",
                        (long long)args->count);
-    if (d->distribution == WM_RANDOM_UNIFORM) WM_TRY(check_uniform(args, d->type));
-    if (d->distribution == WM_RANDOM_NORMAL) WM_TRY(check_normal(args, d->type));
+    WM_TRY(wm_random_parameters_check(plan, reach, args));
     WM_TRY(check_curand(d, args));
     WM_TRY(check_state(plan, reach, args));
     *empty = args->count == 0;

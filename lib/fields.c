@@ -17,7 +17,13 @@ static const char *const kinds[] = {"c2c", "r2c", "c2r", NULL};
 static const char *const directions[] = {"forward", "inverse", NULL};
 static const char *const fft_scales[] = {"none", "by_n", "by_sqrt_n", NULL};
 static const char *const placements[] = {"0", "1", NULL};
-static const char *const distributions[] = {"bits", "uniform", "normal", NULL};
+static const char *const distributions[] = {
+    "bits",        "uniform",          "normal",         "integers",  "bernoulli", "mask",   "exponential",
+    "lognormal",   "truncated_normal", "poisson",        "binomial",  "geometric", "gamma",  "beta",
+    "chi_square",  "student_t",        "laplace",        "logistic",  "cauchy",    "gumbel", "weibull",
+    "categorical", "permutation",      "normal_vectors", "dirichlet", "round",     NULL};
+static const char *const accuracies[] = {"exact", "fast", NULL};
+static const char *const intervals[] = {"closed_open", "open_closed", "open", NULL};
 static const char *const generators[] = {"philox4x32-10",   "philox4x32-7", "philox4x64-10", "threefry2x32-20",
                                          "threefry4x64-20", "sobol32",      "sobol64",       "xorwow",
                                          "mrg32k3a",        "mt19937",      "mtgp32",        NULL};
@@ -98,6 +104,8 @@ static const wm_field random_fields[] = {
     {"key_source",   "key",      offsetof(wmRandomDesc, key_source),   WM_FIELD_ENUM, 1, key_sources  },
     {"dimensions",   "dims",     offsetof(wmRandomDesc, dimensions),   WM_FIELD_I64,  1, NULL         },
     {"scramble",     "scramble", offsetof(wmRandomDesc, scramble),     WM_FIELD_ENUM, 1, scrambles    },
+    {"accuracy",     "accuracy", offsetof(wmRandomDesc, accuracy),     WM_FIELD_ENUM, 1, accuracies   },
+    {"interval",     "interval", offsetof(wmRandomDesc, interval),     WM_FIELD_ENUM, 1, intervals    },
 };
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))

@@ -106,7 +106,20 @@ enum {
     WM_RND_SOBOL64 = 1 << 13,
     WM_RND_STRIDED = 1 << 14,      /* rows with gaps between them */
     WM_RND_DEVICE_STATE = 1 << 15, /* key and offset in the place's memory */
-    WM_RND_VENDOR = 1 << 16        /* generators that cuRAND alone has */
+    WM_RND_VENDOR = 1 << 16,       /* generators that cuRAND alone has */
+    WM_RND_INTEGERS = 1 << 17,
+    WM_RND_BERNOULLI = 1 << 18,
+    WM_RND_EXPONENTIAL = 1 << 19, /* and lognormal */
+    WM_RND_COUNTS = 1 << 20,      /* Poisson, binomial, geometric */
+    WM_RND_REJECTION = 1 << 21,   /* truncated normal, gamma, beta, chi-square, Student */
+    WM_RND_TRANSFORMS = 1 << 22,  /* Laplace, logistic, Cauchy, Gumbel, Weibull */
+    WM_RND_CATEGORICAL = 1 << 23,
+    WM_RND_PERMUTATION = 1 << 24,
+    WM_RND_VECTORS = 1 << 25, /* normal vectors, Dirichlet */
+    WM_RND_ROUND = 1 << 26,
+    WM_RND_NARROW = 1 << 27, /* types of 8 and 16 bits */
+    WM_RND_FAST = 1 << 28,
+    WM_RND_INTERVAL = 1 << 29 /* other ends than [low, high) */
 };
 
 uint64_t wm_problem_features(const wm_problem *problem);

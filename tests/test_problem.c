@@ -112,7 +112,7 @@ static void bad_texts(void **unused) {
         {"fft c2r f32 8 dir=forward",                   "direction"              },
         {"fft c2c f32 2^62",                            "overflow"               },
         {"random",                                      "ends where"             },
-        {"random cauchy f32",                           "cauchy"                 },
+        {"random zipf f32",                             "zipf"                   },
         {"random bits f32",                             "f32"                    },
         {"random normal u32",                           "u32"                    },
         {"random normal f32 n=-5",                      "count_hint is -5"       },

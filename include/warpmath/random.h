@@ -11,6 +11,7 @@
 
 #include <warpmath/plan.h>
 #include <warpmath/random_generator.h>
+#include <warpmath/random_interval.h>
 #include <warpmath/random_key.h>
 #include <warpmath/device/generators.h>
 
@@ -24,10 +25,35 @@ typedef enum wmSequence {
     WM_SEQ_CURAND = 1   /**< cuRAND's legacy order of the same generator, through libcurand; the substream must be 0 */
 } wmSequence;
 
+/** "floats": f16, bf16, f32, f64. "integers": u8 … i64. "counts": u32, i32, u64, i64. */
 typedef enum wmDistribution {
-    WM_RANDOM_BITS = 0,    /**< u32, u64: every bit random */
-    WM_RANDOM_UNIFORM = 1, /**< f32 of 24 bits, f64 of 53: low + (high - low) · u, u in [0, 1); never reaches high */
-    WM_RANDOM_NORMAL = 2   /**< f32, f64: mean + std · z, z normal, the same bits on GPU and CPU */
+    WM_RANDOM_BITS = 0,        /**< integers: every bit random */
+    WM_RANDOM_UNIFORM = 1,     /**< floats: low + (high - low) · u; the interval's open ends are never reached */
+    WM_RANDOM_NORMAL = 2,      /**< floats: mean + std · z, z normal, the same bits on GPU and CPU */
+    WM_RANDOM_INTEGERS = 3,    /**< integers: base … base + span - 1, all equally likely; span 0: the whole type */
+    WM_RANDOM_BERNOULLI = 4,   /**< u8: 1 with probability p, else 0 */
+    WM_RANDOM_MASK = 5,        /**< u32: 32 such draws an element, lowest bit first; the draws of BERNOULLI */
+    WM_RANDOM_EXPONENTIAL = 6, /**< floats: density rate · exp(-rate · x), x > 0 */
+    WM_RANDOM_LOGNORMAL = 7,   /**< floats: exp(mean + std · z) */
+    WM_RANDOM_TRUNCATED_NORMAL = 8, /**< floats: normal of mean and std, given that it lies in [low, high] */
+    WM_RANDOM_POISSON = 9,          /**< counts: events of mean number rate; rate 0 gives 0 */
+    WM_RANDOM_BINOMIAL = 10,        /**< counts: successes in `trials` trials of probability p */
+    WM_RANDOM_GEOMETRIC = 11,       /**< counts: failures before the first success, 0, 1, …, of probability p */
+    WM_RANDOM_GAMMA = 12,           /**< floats: shape > 0, scale */
+    WM_RANDOM_BETA = 13,            /**< floats: x^(shape-1) (1-x)^(shape2-1) on [0, 1] */
+    WM_RANDOM_CHI_SQUARE = 14,      /**< floats: `shape` degrees of freedom */
+    WM_RANDOM_STUDENT_T = 15,       /**< floats: `shape` degrees of freedom */
+    WM_RANDOM_LAPLACE = 16,         /**< floats: location, scale; so for the next three */
+    WM_RANDOM_LOGISTIC = 17,        /**< floats */
+    WM_RANDOM_CAUCHY = 18,          /**< floats */
+    WM_RANDOM_GUMBEL = 19,          /**< floats: of maxima */
+    WM_RANDOM_WEIBULL = 20,         /**< floats: scale · E^(1/shape), E exponential */
+    WM_RANDOM_CATEGORICAL = 21, /**< u32, i32: 0 … dimension - 1 by the alias table (wmRandomAliasBuild) at `table` */
+    WM_RANDOM_PERMUTATION = 22, /**< counts: element i of a permutation of 0 … span - 1; some of it: a sample */
+    WM_RANDOM_NORMAL_VECTORS =
+        23,                   /**< f32, f64: rows mean + L · z of length dimension, L lower triangular at `table` */
+    WM_RANDOM_DIRICHLET = 24, /**< f32, f64: rows of length dimension that add to 1, weights at `table` */
+    WM_RANDOM_ROUND = 25      /**< f16, bf16, e4m3, e5m2: f32 values at `in`, rounded up or down at random */
 } wmDistribution;
 
 /** Where key and offset come from. */
@@ -35,6 +61,12 @@ typedef enum wmKeySource {
     WM_KEY_ARGUMENT = 0, /**< args.key and args.offset */
     WM_KEY_DEVICE = 1    /**< args.state, read when the draw runs: replays of a captured graph can go on */
 } wmKeySource;
+
+/** Part of the numerics, so a field of the problem: no planner chooses between these. */
+typedef enum wmAccuracy {
+    WM_ACCURACY_EXACT = 0, /**< the bits of docs/random.md, on GPU and CPU alike */
+    WM_ACCURACY_FAST = 1   /**< normal, lognormal, exponential by hardware functions, within a stated bound of those */
+} wmAccuracy;
 
 /** A problem, without key, offset, count and parameters: one plan serves all of them. From wmRandomDescDefault(). */
 typedef struct wmRandomDesc {
@@ -51,6 +83,8 @@ typedef struct wmRandomDesc {
     wmKeySource key_source;
     int64_t dimensions;  /**< Sobol: 1 to WM_SOBOL_DIMENSIONS; 0: 1 */
     wmScramble scramble; /**< Sobol: how the key randomises the points */
+    wmAccuracy accuracy;
+    wmInterval interval; /**< uniform */
 } wmRandomDesc;
 
 /** The distribution in the given output type, by Philox4x32-10, in counter order. */
@@ -67,7 +101,10 @@ static inline wmRandomDesc wmRandomDescDefault(wmDistribution distribution, wmTy
                       0,
                       WM_KEY_ARGUMENT,
                       0,
-                      WM_SCRAMBLE_NONE};
+                      WM_SCRAMBLE_NONE,
+
+                      WM_ACCURACY_EXACT,
+                      WM_CLOSED_OPEN};
     return d;
 }
 
@@ -82,18 +119,52 @@ typedef struct wmRandomArgs {
     int64_t count; /**< 0 succeeds and touches nothing */
     wmRandomKey key;
     uint64_t offset;  /**< in elements; offset + count wraps at 2^64 */
-    double low, high; /**< uniform; both 0 means [0, 1) */
-    double mean, std; /**< normal; std 0 with mean 0 means the standard normal */
+    double low, high; /**< uniform; both 0 means 0 and 1. Truncated normal: its ends, infinities allowed */
+    double mean, std; /**< normal, lognormal, truncated normal; std 0 with mean 0 means the standard normal */
     void *workspace;  /**< NULL: the context's arena for this stream */
     size_t workspace_bytes;
     wmRandomState *state; /**< WM_KEY_DEVICE: in the place's memory, aligned to 8; its key counts in place of args.key,
                              and args.offset comes on top of its offset */
     int advance;          /**< WM_KEY_DEVICE: 1 adds count to state->offset after the draw, in stream order */
+    int64_t base;         /**< integers: the least value; for u64 the same 64 bits */
+    uint64_t span;        /**< integers, permutation: how many values; 0 for integers: all of the type */
+    double p;             /**< Bernoulli, mask, binomial, geometric */
+    uint64_t trials;      /**< binomial */
+    double rate;          /**< exponential (0 means 1); Poisson */
+    double location, scale; /**< gamma, Laplace, logistic, Cauchy, Gumbel, Weibull; scale 0 means 1 */
+    double shape, shape2;   /**< gamma, beta, chi-square, Student, Weibull */
+    int64_t dimension;      /**< categorical: categories; rows of vectors: length, count and offset multiples of it */
+    const void *table;      /**< categorical, normal vectors (row-major, dimension²), Dirichlet (dimension) */
+    const void *in;         /**< rounding: f32, `count` of them; normal vectors: their mean, or NULL for 0 */
 } wmRandomArgs;
 
 /** count elements from offset 0 of the key's sequence, with the distribution's default parameters. */
 static inline wmRandomArgs wmRandomArgsDefault(void *out, int64_t count, wmRandomKey key) {
-    wmRandomArgs args = {sizeof(wmRandomArgs), out, count, key, 0, 0.0, 0.0, 0.0, 0.0, NULL, 0, NULL, 0};
+    wmRandomArgs args = {sizeof(wmRandomArgs),
+                         out,
+                         count,
+                         key,
+                         0,
+                         0.0,
+                         0.0,
+                         0.0,
+                         0.0,
+                         NULL,
+                         0,
+                         NULL,
+                         0,
+                         0,
+                         0,
+                         0.0,
+                         0,
+                         0.0,
+                         0.0,
+                         0.0,
+                         0.0,
+                         0.0,
+                         0,
+                         NULL,
+                         NULL};
     return args;
 }
 

@@ -61,6 +61,10 @@ void walk_matmul(walk *w);
 void walk_fft(walk *w);
 void walk_random(walk *w);
 
+/** Draws that walk_random leaves to walk_distributions. */
+int walk_is_distribution(const wmRandomDesc *desc);
+void walk_distributions(walk *w);
+
 /** The problem strings of an operation, NULL-terminated. */
 extern const char *const walk_matmul_problems[], *const walk_fft_problems[], *const walk_random_problems[];
 

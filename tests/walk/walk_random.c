@@ -43,6 +43,39 @@ const char *const walk_random_problems[] = {
     "random bits u64 gen=sobol64 dims=4",
     "random uniform f64 gen=sobol64 dims=129 scramble=owen",
     "random normal f64 gen=sobol64 scramble=shift cols=10 ld=11 n=5000",
+    "random bits u8",
+    "random bits i16",
+    "random bits i32",
+    "random uniform f16",
+    "random uniform bf16",
+    "random uniform f16 interval=open",
+    "random uniform bf16 interval=open_closed",
+    "random uniform f32 interval=open",
+    "random uniform f32 interval=open_closed",
+    "random uniform f64 interval=open",
+    "random uniform f64 interval=open_closed",
+    "random normal f16",
+    "random normal bf16",
+    "random normal f32 accuracy=fast",
+    "random normal f16 accuracy=fast",
+    "random normal bf16 accuracy=fast",
+    "random integers u8",
+    "random integers i8",
+    "random integers u16",
+    "random integers i32",
+    "random integers u32",
+    "random integers u64",
+    "random integers i64",
+    "random bernoulli u8",
+    "random mask u32",
+    "random exponential f32",
+    "random exponential f32 accuracy=fast",
+    "random exponential f64",
+    "random exponential bf16",
+    "random lognormal f32",
+    "random lognormal f32 accuracy=fast",
+    "random lognormal f64",
+    "random lognormal f16",
     NULL,
 };
 
@@ -156,6 +189,10 @@ void walk_random(walk *w) {
     }
     if (d->sequence == WM_SEQ_CURAND || d->generator != WM_PHILOX4X32_10 || d->columns || d->key_source) {
         walk_random_any(w);
+        return;
+    }
+    if (walk_is_distribution(&w->problem->u.random)) {
+        walk_distributions(w);
         return;
     }
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Test vectors of docs/distributions.md, from the specification alone: exact rationals, rounded once an operation.
+
+    python3 tests/distribution_vectors.py > tests/distribution_vectors.h
+
+Slow and independent of the C code on purpose: nothing here was made from it, and it uses no floating-point hardware.
+"""
+from fractions import Fraction
+
+from random_vectors import M32, M64, RADIUS32, RADIUS64, block, hexes, horner, normal32, normal64, rounded
+
+KEYS = [(0, 0), (20250411, 3), (0xFEDCBA9876543210, 7)]
+PLACES = [0, 1, 2, 3, 7, 12, 1000003, 2**32 - 1, 2**34 + 5]
+LANE64, LANE16, PLANE = 1 << 24, 2 << 24, 4 << 24
+
+
+def word(key, i):
+    return block(key, i >> 2)[i & 3]
+
+
+def wide(key, i):
+    w = block(key, i >> 1)
+    return w[2 * (i & 1)] | w[2 * (i & 1) + 1] << 32
+
+
+def half(key, i):
+    return word(key, i >> 1) >> 16 * (i & 1) & 0xFFFF
+
+
+# ---- Formats: (digits, least exponent of the last digit) ----
+
+F16, BF16, F32, F64 = (11, -24), (8, -133), (24, -149), (53, -1074)
+
+
+def unit(x, fmt):
+    """The last digit's weight at x."""
+    digits, least = fmt
+    if x == 0:
+        return Fraction(2) ** least
+    e = 0
+    while abs(x) >= Fraction(2) ** (e + 1):
+        e += 1
+    while abs(x) < Fraction(2) ** e:
+        e -= 1
+    return Fraction(2) ** max(e - digits + 1, least)
+
+
+def nearest(x, fmt):
+    u = unit(x, fmt)
+    return round(x / u) * u
+
+
+def below(x, fmt):
+    u = unit(x, fmt)
+    return (x / u).__floor__() * u
+
+
+def previous(x, fmt):
+    """The largest value of the format under x."""
+    y = below(x, fmt)
+    if y < x:
+        return y
+    return below(x - min(unit(x, fmt), unit(x - unit(x, fmt) / 2, fmt)), fmt)
+
+
+def width_of(low, high, fmt):
+    top = 1 - (Fraction(1, 2**24) if fmt == F32 else Fraction(1, 2**53))
+    p = previous(high, fmt)
+    if fmt == F32:
+        w = nearest(nearest(nearest(p - low, F64) / top, F64), F32)
+    else:
+        w = 2 * nearest(nearest(nearest(p / 2, F64) - nearest(low / 2, F64), F64) / top, F64)
+    while nearest(top * w + low, fmt) >= high:
+        w = previous(w, fmt)
+    return w
+
+
+def uniform(key, i, fmt, interval, low, high):
+    work = fmt if fmt in (F32, F64) else F32
+    low, high = nearest(low, fmt), nearest(high, fmt)
+    if interval == 1:
+        low, high = -high, -low
+    if fmt == F64:
+        k, bits = wide(key, i) >> 11, 53
+    elif fmt == F32:
+        k, bits = word(key, i) >> 8, 24
+    else:
+        k, bits = 2 * half(key, i), 17
+    if interval == 2:
+        k |= 1
+    least = Fraction(1, 2**bits)
+
+    def value(start, w, u):
+        x = nearest(u * w + start, work)
+        return below(x, fmt) if work != fmt else x
+
+    start, w = low, width_of(low, high, work)
+    if interval == 2 and not value(start, w, least) > low:
+        start = -previous(-low, fmt)
+        w = width_of(start, high, work)
+    x = value(start, w, Fraction(k, 2**bits))
+    return -x if interval == 1 else x
+
+
+# ---- Integers, coins ----
+
+def integers(key, i, bits, base, span):
+    draw, lane, n = {8: (half, LANE16, 16), 16: (word, 0, 32), 32: (word, 0, 32), 64: (wide, LANE64, 64)}[bits]
+    w, attempt = draw(key, i), 0
+    while w * span % 2**n < 2**n % span:
+        attempt += 1
+        words = block(key, i, lane + attempt)
+        w = (words[0] | words[1] << 32) % 2**n
+    return base + (w * span >> n)
+
+
+def coin(key, i, p):
+    scaled = Fraction(p) * 2**64
+    bits = scaled.numerator // scaled.denominator
+    u = 0
+    for k in range(64):
+        u = u << 1 | block(key, i >> 7, PLANE + k if k else 0)[i >> 5 & 3] >> (i & 31) & 1
+    return int(p == 1 or u < bits)
+
+
+# ---- Exponential, lognormal ----
+
+def square32(a):
+    x = rounded(rounded(Fraction(a), 24) + Fraction(1, 2), 24)
+    e = 0
+    while x >= Fraction(2) ** (e + 1):
+        e += 1
+    while x < Fraction(2) ** e:
+        e -= 1
+    q = min((e - 32) * 2**23 + int((x / Fraction(2) ** e - 1) * 2**23), -1)
+    f = Fraction((~q & 0x7FFFFF) + 1, 2**23)
+    fp = rounded(horner(RADIUS32, f, 24) * f, 24)
+    return rounded(rounded(Fraction(q), 24) * Fraction(float.fromhex("-0x1.62e43p-23")) + fp, 24)
+
+
+def square64(a):
+    u = Fraction(2 * (a & (1 << 52) - 1) + 1, 2**53)
+    e = 0
+    while u < Fraction(1, 2 ** (e + 1)):
+        e += 1
+    f = 2 - u * 2 ** (e + 1)
+    fp = rounded(horner(RADIUS64, f, 53) * f, 53)
+    return rounded(e * Fraction(float.fromhex("0x1.62e42fefa39efp+0")) + fp, 53)
+
+
+EXP32 = hexes("0x1.6a2434p-10 0x1.1239e2p-7 0x1.5558f2p-5 0x1.555492p-3 0x1.fffffcp-2")
+EXP64 = hexes("0x1.ad7f6f0e24922p-26 0x1.28ad72cd4ab37p-22 0x1.71df255235e0bp-19 0x1.a0199a0c66195p-16 "
+              "0x1.a01a012a57b5ep-13 0x1.6c16c1842a126p-10 0x1.1111111127be5p-7 0x1.555555555087cp-5 "
+              "0x1.55555555554fap-3 0x1.000000000000ap-1")
+
+
+def exponential_of(x, fmt, series, log2e, high, low):
+    """exp x, as the specification's steps have it."""
+    digits = fmt[0]
+    n = round(x * Fraction(float.fromhex(log2e)))  # the sum with 1.5 · 2^23 or 2^52 rounds to the nearest integer
+    r = nearest(x - n * Fraction(float.fromhex(high)), fmt)
+    r = nearest(r - n * Fraction(float.fromhex(low)), fmt)
+    q = horner(series, r, digits)
+    q = nearest(nearest(q * r, fmt) * r + r, fmt)
+    return nearest(nearest(q + 1, fmt) * Fraction(2) ** n, fmt)
+
+
+def exp32(x):
+    return exponential_of(x, F32, EXP32, "0x1.715476p+0", "0x1.62e4p-1", "0x1.7f7d1cp-20")
+
+
+def exp64(x):
+    return exponential_of(x, F64, EXP64, "0x1.71547652b82fep+0", "0x1.62e42fefap-1", "0x1.cf79abc9e3b3ap-40")
+
+
+def normal_element(key, i, fmt):
+    if fmt == F32:
+        w = block(key, i >> 2)
+        return normal32(w[i & 2], w[(i & 2) + 1])[i & 1]
+    w = block(key, i >> 1)
+    return normal64(w[0] | w[1] << 32, w[2] | w[3] << 32)[i & 1]
+
+
+# ---- Output ----
+
+def hexed(x, fmt):
+    return float(x).hex() + ("f" if fmt != F64 else "")
+
+
+def table(name, fields, rows):
+    print("static const struct { unsigned long long seed, i; unsigned substream; %s } %s[] = {" % (fields, name))
+    for row in rows:
+        print("    {%s}," % ", ".join(row))
+    print("};")
+
+
+def places():
+    for key in KEYS:
+        for i in PLACES:
+            yield key, i, ["0x%xull" % key[0], "0x%xull" % i, "%du" % key[1]]
+
+
+def main():
+    print("/* SPDX-License-Identifier: Apache-2.0 */")
+    print("/* Made by tests/distribution_vectors.py from docs/distributions.md, with exact rationals; not by the code "
+          "under test. */")
+    print("/* clang-format off */")
+    ranges = [(0, 1), (Fraction(-5, 2), Fraction(29, 4)), (1, Fraction(65, 64))]
+    rows = []
+    for key, i, start in places():
+        for interval in range(3):
+            for low, high in ranges:
+                values = [uniform(key, i, fmt, interval, Fraction(low), Fraction(high)) for fmt in (F16, BF16, F32, F64)]
+                rows.append(start + ["%d" % interval, float(low).hex(), float(high).hex(),
+                                     *[float(x).hex() for x in values]])
+    table("uniform_vectors", "int interval; double low, high, f16, bf16, f32, f64;", rows)
+    rows = []
+    for key, i, start in places():
+        for bits, base, span in [(8, 1, 6), (8, 0, 200), (16, 0, 50000), (32, -3, 100), (32, 0, 2**31 + 1),
+                                 (32, 0, 3 * 2**30), (64, 5, 10**18), (64, 0, 2**63 + 1), (64, 0, M64)]:
+            x = integers(key, i, bits, base, span)
+            rows.append(start + ["%d" % bits, "%dll" % base, "0x%xull" % span, "0x%xull" % (x % 2**bits)])
+    table("integer_vectors", "int bits; long long base; unsigned long long span, value;", rows)
+    rows = []
+    for key, i, start in places():
+        for p in (0, 0.5, 0.3, 1e-3, 0.999, 0.75, 1):
+            rows.append(start + [float(p).hex(), "%du" % sum(coin(key, 16 * i + j, p) << j for j in range(16))])
+    table("coin_vectors", "double p; unsigned next16;", rows)
+    rows = []
+    for key, i, start in places():
+        for rate in (1.0, 0.25, 3.0):
+            half32 = nearest(nearest(Fraction(1, 2) / Fraction(rate), F64), F32)
+            half64 = nearest(Fraction(1, 2) / Fraction(rate), F64)
+            rows.append(start + [rate.hex(), hexed(nearest(square32(word(key, i)) * half32, F32), F32),
+                                 hexed(nearest(square64(wide(key, i)) * half64, F64), F64)])
+    table("exponential_vectors", "double rate; float f32; double f64;", rows)
+    rows = []
+    for key, i, start in places():
+        for mean, std in ((0.0, 1.0), (1.5, 0.25), (-80.0, 3.0), (20.0, 10.0)):
+            values = []
+            for fmt, exp in ((F32, exp32), (F64, exp64)):
+                x = nearest(normal_element(key, i, fmt) * Fraction(std) + Fraction(mean), fmt)
+                values.append(hexed(exp(x), fmt))
+            rows.append(start + [mean.hex(), std.hex(), *values])
+    table("lognormal_vectors", "double mean, std; float f32; double f64;", rows)
+    print("/* clang-format on */")
+
+
+if __name__ == "__main__":
+    main()
