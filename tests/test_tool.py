@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.dom.minidom
 
 import numpy as np
 
@@ -487,6 +488,40 @@ class CommandLine(ToolTest):
         self.fail_with(1, "trace, line 8: problem", "tune", "--from", trace)
         self.fail_with(1, "No such file", "tune", "--from", self.path("missing"))
         self.fail_with(2, "no problem", "tune")
+
+    def test_report(self):
+        head = "problem,solver,knobs,seconds,best_other_seconds,vs_best,error,bound_absolute,bound_relative,verdict\n"
+        rows = ('"matmul bf16 64x64x64",matmul_tiled,"a=1,b=2",2e-6,1e-6,0.5,0.1,0,0,good\n'
+                '"matmul bf16 64x64x64",cublaslt,"",1e-6,1e-6,1,0.1,0,0,good\n'
+                '"fft c2c f32 256 batch=100",fft_stockham,"",1e-6,3e-6,3,0.1,0,0,good\n'
+                '"fft c2c f32 512 batch=100",fft_stockham,"",1e-6,3e-6,3,0.1,0,0,wrong\n'
+                '"random bits u32 n=1000000",random_philox,"",1e-6,0,0,0,0,0,good\n')
+        old, new, page = self.path("old"), self.path("new.csv"), self.path("page.html")
+        os.mkdir(old)
+        for path, text in ((new, "# GPU <one> & more\n" + head + rows), (old + "/new.csv", head + rows.replace("1e-6,3e", "2e-6,3e"))):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        self.assertEqual(self.succeed("report", new, "-o", page), f"{page}: 4 problems\n")
+        with open(page, encoding="utf-8") as file:
+            html = file.read()
+        self.assertIn("GPU &lt;one&gt; &amp; more", html)
+        # class, problems, with both, geometric mean of 0.5 and 3, held, worst, where
+        self.assertIn("<tr><td>new<td>4<td>2<td>1.225<td>1<td>0.500<td class=\"text\">matmul bf16 64x64x64</tr>", html)
+        self.assertEqual(html.count("<svg"), html.count("</svg>"))
+        for part in html.split("<svg")[1:]:
+            xml.dom.minidom.parseString("<svg" + part.split("</svg>")[0] + "</svg>")
+        self.assertNotIn("nan", html)
+        self.assertNotIn("inf", html)
+        self.succeed("report", new, "-o", page, "--against", old)
+        with open(page, encoding="utf-8") as file:
+            self.assertIn("<tr><td>fft c2c f32 256 batch=100<td>2 us<td>1 us<td>0.500</tr>", file.read())
+        bad = self.path("bad.csv")
+        for text, part in (("a,b\n", "line 1: no column \"problem\""), ("", "no results"),
+                           (head + '"matmul f32 3x",x,"",1\n', "bad.csv, line 2: problem"), (head + "x\n", "line 2: no solver")):
+            with open(bad, "w", encoding="utf-8") as file:
+                file.write(text)
+            self.fail_with(1, part, "report", bad, "-o", self.path("none.html"))
+        self.fail_with(1, "No such file", "report", self.path("missing.csv"), "-o", self.path("none.html"))
 
     def test_bench(self):
         said = json.loads(self.succeed("bench", "matmul f32 40x40x40", "fft c2c f32 60", "--json", "--budget", "300",

@@ -22,6 +22,7 @@ static const struct {
     {"plan",   wm_command_plan,   "explain how a problem would be solved"         },
     {"tune",   wm_command_tune,   "measure a list of problems, keep the winners"  },
     {"bench",  wm_command_bench,  "time and check every solver of a problem"      },
+    {"report", wm_command_report, "an HTML page of what bench measured"           },
     {"wisdom", wm_command_wisdom, "show, merge or forget what tuning has found"   },
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
