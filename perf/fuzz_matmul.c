@@ -4,10 +4,6 @@
  * that the solver offers, bands and padding compared too (lib/truth.h).
  *
  *     fuzz_matmul SOLVER COUNT [SEED [TYPES]]     TYPES: those of A, e.g. "bf16 f16" (default: f32 f16 bf16)
- *
- * Build, in the repository's root, with a build folder of the library at hand:
- *     cc -D_GNU_SOURCE -I. -Iinclude perf/fuzz_matmul.c BUILD/libwarpmath.a -LCUDA/lib64 -lcudart_static \
- *        -lm -ldl -lpthread -lrt -o fuzz_matmul
  */
 #include "lib/context_internal.h"
 #include "lib/measure.h"
@@ -21,7 +17,7 @@ static uint64_t state;
 
 static int below(int n) {
     state = state * 6364136223846793005u + 1442695040888963407u; /* Knuth's, TAOCP vol. 2, 3.3.4 */
-    return (int)((state >> 33) % (uint64_t)n);
+    return n > 0 ? (int)((state >> 33) % (uint64_t)n) : 0;
 }
 
 static const char *pick(const char *const words[], int count) {
@@ -134,15 +130,18 @@ static wmStatus check(tally *t, wmContext *context, wmStream stream, const char 
 int main(int argc, char **argv) {
     static char *types[8] = {"f32", "f16", "bf16"};
     int type_count = argc > 4 ? 0 : 3;
-    long count = argc > 2 ? atol(argv[2]) : 100;
+    long count = argc > 2 ? strtol(argv[2], NULL, 10) : 100;
     wmContext *context = NULL;
     wmStream stream = NULL;
     wmContextOptions options = wmContextOptionsDefault();
     tally t = {argc > 1 ? solver_named(argv[1]) : NULL, solver_named("matmul_naive"), 0, 0, 0, 0};
     if (!t.solver || !t.judge) return 2;
     state = argc > 3 ? strtoull(argv[3], NULL, 0) : 1;
-    for (char *word = argc > 4 ? strtok(argv[4], " ") : NULL; word && type_count < 8; word = strtok(NULL, " "))
+    char *rest = NULL;
+    for (char *word = argc > 4 ? strtok_r(argv[4], " ", &rest) : NULL; word && type_count < 8;
+         word = strtok_r(NULL, " ", &rest))
         types[type_count++] = word;
+    if (type_count == 0) return 2;
     options.place = WM_PLACE_GPU;
     options.wisdom_path = "";
     if (wmContextCreate(&context, &options) != WM_OK) return puts(wmLastError()), 1;

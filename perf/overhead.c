@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a call costs on the CPU: the launch itself, the solver's run around it, wmPlanExecute around that, and a
+ * repeated one-shot call around that. Small problems on one stream; medians over rounds, the four interleaved.
+ *
+ *     overhead [gpu | cpu]
+ *
+ * The launch is measured on the GPU by catching the one that the solver hands to the device table, and handing the
+ * same on again and again. Targets: execute at most 1 us over the launch, one-shot at most 2 us over execute.
+ */
+#include "lib/context_internal.h"
+#include "lib/plan_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { CALLS = 200, ROUNDS = 41, KINDS = 4 };
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- The launch that a solver makes ---- */
+
+static wm_gpu spied;
+static const wm_gpu *real;
+static wm_launch caught;
+static char params[4096];
+
+static int spy(void *self, const wm_launch *launch, wmStream stream) {
+    caught = *launch;
+    memcpy(params, launch->params, launch->params_bytes);
+    caught.params = params;
+    return real->launch(self, launch, stream);
+}
+
+/* ---- One problem ---- */
+
+typedef struct subject {
+    wmContext *context;
+    wmPlan *plan;
+    wm_args args;
+
+    void *workspace;
+} subject;
+
+static wmStatus bare(const subject *s) {
+    (void)s;
+    return caught.kernel ? (wmStatus)real->launch(real->self, &caught, NULL) : WM_OK;
+}
+
+static wmStatus run(const subject *s) {
+    return wm_plan_run(s->plan, &s->args, s->workspace, NULL);
+}
+
+static wmStatus execute(const subject *s) {
+    switch (s->plan->problem.op) {
+    case WM_MATMUL:
+        return wmMatmulExecute(s->plan, &s->args.matmul, NULL);
+    case WM_FFT:
+        return wmFftExecute(s->plan, &s->args.fft, NULL);
+    default:
+        return wmRandomExecute(s->plan, &s->args.random, NULL);
+    }
+}
+
+static wmStatus one_shot(const subject *s) {
+    switch (s->plan->problem.op) {
+    case WM_MATMUL:
+        return wmMatmul(s->context, &s->plan->problem.u.matmul, &s->args.matmul, NULL);
+    case WM_FFT:
+        return wmFft(s->context, &s->plan->problem.u.fft, &s->args.fft, NULL);
+    default:
+        return wmRandom(s->context, &s->plan->problem.u.random, &s->args.random, NULL);
+    }
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Seconds a call of each kind, as medians. 0: a call failed. */
+static int measure(const subject *s, double out[KINDS]) {
+    static wmStatus (*const kinds[KINDS])(const subject *) = {bare, run, execute, one_shot};
+    double sample[KINDS][ROUNDS];
+    for (int round = -2; round < ROUNDS; round++)
+        for (int kind = 0; kind < KINDS; kind++) {
+            double from = now();
+            for (int i = 0; i < CALLS; i++)
+                if (kinds[kind](s) != WM_OK) return 0;
+            if (round >= 0) sample[kind][round] = (now() - from) / CALLS;
+            if (wmSynchronize(s->context, NULL) != WM_OK) return 0;
+        }
+    for (int kind = 0; kind < KINDS; kind++) {
+        qsort(sample[kind], ROUNDS, sizeof **sample, by_value);
+        out[kind] = sample[kind][ROUNDS / 2];
+    }
+    return 1;
+}
+
+static void print(const char *name, const subject *s, const double t[KINDS]) {
+    printf("%-28s %-16s %8.0f %8.0f %8.0f %8.0f %10.0f %10.0f\n", name, wmPlanSolver(s->plan), 1e9 * t[0], 1e9 * t[1],
+           1e9 * t[2], 1e9 * t[3], 1e9 * (t[2] - t[0]), 1e9 * (t[3] - t[2]));
+}
+
+static int one(wmContext *context, const char *problem) {
+    subject s = {.context = context};
+    double seconds[KINDS];
+    void *memory = NULL;
+    if (wmPlanCreate(&s.plan, context, problem, NULL) != WM_OK || wmAlloc(&memory, context, 4 << 20) != WM_OK) return 0;
+    char *at = (char *)memory;
+    wmRandomKey key = {1, 0};
+    if (s.plan->problem.op == WM_MATMUL) s.args.matmul = wmMatmulArgsDefault(at, at + (1 << 20), at + (2 << 20));
+    if (s.plan->problem.op == WM_FFT) s.args.fft = wmFftArgsDefault(at, at + (1 << 20));
+    if (s.plan->problem.op == WM_RANDOM) s.args.random = wmRandomArgsDefault(at, 1024, key);
+    s.workspace = at + (3 << 20);
+    /* The arguments as wm_execute completes them: C is D, scalars at their defaults. */
+    if (s.plan->problem.op == WM_MATMUL) {
+        s.args.matmul.c = s.args.matmul.d;
+        s.args.matmul.alpha = wmReal(1);
+        s.args.matmul.beta = wmReal(0);
+    }
+    int good = execute(&s) == WM_OK && measure(&s, seconds);
+    if (good) print(problem, &s, seconds);
+    wmFree(context, memory);
+    wmPlanDestroy(s.plan);
+    return good;
+}
+
+int main(int argc, char **argv) {
+    static const char *const problems[] = {"random bits u32 n=1024", "random normal f32 n=1024",
+                                           "fft c2c f32 256",        "matmul f32 16x16x16",
+                                           "matmul f32 64x64x64",    "matmul bf16 128x128x128 tb=t"};
+    wmContextOptions options = wmContextOptionsDefault();
+    wmContext *context = NULL;
+    options.place = argc > 1 && strcmp(argv[1], "cpu") == 0 ? WM_PLACE_CPU : WM_PLACE_GPU;
+    options.wisdom_path = "";
+    options.cpu_threads = 1;
+    if (wmContextCreate(&context, &options) != WM_OK) {
+        printf("%s\n", wmLastError());
+        return 1;
+    }
+    if (context->gpu) {
+        real = context->gpu;
+        spied = *real;
+        spied.launch = spy;
+        context->gpu = &spied;
+    }
+    printf(
+        "ns a call                    solver             launch      run  execute one-shot  ex-launch   shot-exec\n");
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        memset(&caught, 0, sizeof caught);
+        if (!one(context, problems[i])) printf("%-28s %s\n", problems[i], wmLastError());
+    }
+    if (real) context->gpu = real;
+    wmContextDestroy(context);
+    return 0;
+}
