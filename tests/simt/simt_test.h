@@ -43,5 +43,6 @@ static inline int launch(void (*kernel)(const void *), unsigned grid, unsigned c
 
 int test_faults(void);
 int test_async(void);
+int test_device(void);
 
 #endif

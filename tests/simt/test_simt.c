@@ -272,5 +272,5 @@ int main(void) {
         cmocka_unit_test(seeds), cmocka_unit_test(clusters),   cmocka_unit_test(conversions),
     };
     int failed = cmocka_run_group_tests_name("simt", tests, NULL, no_area_left);
-    return failed + test_faults() + test_async();
+    return failed + test_faults() + test_async() + test_device();
 }

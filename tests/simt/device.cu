@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels that use tile.cuh, reduce.cuh and fft_thread.cuh as a user would. */
+#include <warpmath/device/fft_thread.cuh>
+#include <warpmath/device/reduce.cuh>
+#include <warpmath/device/tile.cuh>
+
+#include "device.h"
+
+/* ---- Tile products: each way and type ---- */
+
+WM_DEVICE void wm_device_put(wm_i8 *to, double x) {
+    *to = (wm_i8)x;
+}
+WM_DEVICE void wm_device_put(double *to, double x) {
+    *to = x;
+}
+template <class T>
+WM_DEVICE void wm_device_put(T *to, double x) {
+    wm_put_f32(to, (float)x);
+}
+
+template <int M, int N, int K, int THREADS, wmTileWay WAY, class T, class S>
+WM_DEVICE void wm_device_product_of(const wm_device_product &p, bool made) {
+    T *a = wm_shared<T>(), *b = a + M * K;
+    for (int i = wm_thread(); i < M * K; i += THREADS) wm_device_put(&a[wmTileAt<T>(M, i / K, i % K)], p.a[i]);
+    for (int i = wm_thread(); i < N * K; i += THREADS)
+        wm_device_put(&b[wmTileAt<T>(N, i / K, i % K)], p.b[i % K * N + i / K]);
+    if (WAY == WM_TILE_WGMMA) wm_async_fence();
+    wm_barrier();
+    S sum[wmTileElements(M, N, THREADS)] = {};
+    if constexpr (WAY != WM_TILE_WGMMA) {
+        auto element = [&](int k, int column) { return (S)p.b[k * N + column]; };
+        if (made) wmTileProductOf<M, N, K, THREADS, WAY>(sum, a, element);
+    }
+    if (!made) wmTileProduct<M, N, K, THREADS, WAY>(sum, a, b);
+    wmTileWait<0, WAY>(sum);
+    for (int e = 0; e < wmTileElements(M, N, THREADS); e++)
+        p.d[wmTileRow<M, N, THREADS, WAY, T>(e) * N + wmTileColumn<M, N, THREADS, WAY, T>(e)] = (double)sum[e];
+}
+
+WM_KERNEL wm_device_fma_f32_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<64, 32, 64, 64, WM_TILE_FMA, float, float>(p, false);
+}
+WM_KERNEL wm_device_fma_f64_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<64, 32, 64, 64, WM_TILE_FMA, double, double>(p, false);
+}
+WM_KERNEL wm_device_fma_bf16_made_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<64, 32, 64, 64, WM_TILE_FMA, wm_bf16, float>(p, true);
+}
+WM_KERNEL wm_device_fma_e4m3_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<64, 32, 128, 64, WM_TILE_FMA, wm_e4m3, float>(p, false);
+}
+WM_KERNEL wm_device_fma_i8_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<64, 32, 128, 64, WM_TILE_FMA, wm_i8, int>(p, false);
+}
+WM_KERNEL wm_device_mma_f16_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<64, 32, 64, 64, WM_TILE_MMA, wm_f16, float>(p, false);
+}
+WM_KERNEL wm_device_mma_f16_warp_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<64, 32, 64, 32, WM_TILE_MMA, wm_f16, float>(p, false);
+}
+WM_KERNEL wm_device_mma_bf16_made_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<64, 32, 64, 64, WM_TILE_MMA, wm_bf16, float>(p, true);
+}
+WM_KERNEL wm_device_mma_tf32_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<64, 32, 64, 64, WM_TILE_MMA, float, float>(p, false);
+}
+WM_KERNEL wm_device_mma_tf32_made_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<64, 32, 64, 64, WM_TILE_MMA, float, float>(p, true);
+}
+WM_KERNEL wm_device_mma_f64_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<64, 32, 64, 64, WM_TILE_MMA, double, double>(p, false);
+}
+WM_KERNEL wm_device_mma_f64_made_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<64, 32, 64, 64, WM_TILE_MMA, double, double>(p, true);
+}
+WM_KERNEL wm_device_mma_i8_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<64, 32, 128, 64, WM_TILE_MMA, wm_i8, int>(p, false);
+}
+WM_KERNEL wm_device_wgmma_bf16_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<64, 64, 128, 128, WM_TILE_WGMMA, wm_bf16, float>(p, false);
+}
+WM_KERNEL wm_device_wgmma_f16_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<128, 64, 64, 256, WM_TILE_WGMMA, wm_f16, float>(p, false);
+}
+
+/* ---- Sums: blocks of 256, and of 32 ---- */
+
+template <int THREADS>
+WM_DEVICE void wm_device_sums_of(const wm_device_sums &p) {
+    void *smem = wm_shared<char>();
+    int t = wm_thread();
+    float x = p.x[t], total;
+    p.out[t] = wmReduceBlock<THREADS>(x, smem);
+    p.out[256 + t] = wmReduceBlock<THREADS>(x, smem, wmLeast());
+    p.out[512 + t] = wmReduceBlock<THREADS>(x, smem, wmMost());
+    p.out[768 + t] = wmScanBlock<THREADS>(x, smem, &total);
+    p.out[1024 + t] = total;
+}
+WM_KERNEL wm_device_sums_kernel(WM_PARAMS(wm_device_sums)) {
+    wm_device_sums_of<256>(p);
+}
+WM_KERNEL wm_device_sums_warp_kernel(WM_PARAMS(wm_device_sums)) {
+    wm_device_sums_of<32>(p);
+}
+
+/* ---- Transforms of threads and of warps ---- */
+
+WM_KERNEL wm_device_fft_thread_kernel(WM_PARAMS(wm_device_fft)) {
+    wmC64 x[16], *in = reinterpret_cast<wmC64 *>(p.x) + wm_thread() * 16;
+    wmC64 *out = reinterpret_cast<wmC64 *>(p.y) + wm_thread() * 16;
+    for (int e = 0; e < 16; e++) x[e] = in[e];
+    wmFftThread<16, WM_FORWARD>(x);
+    for (int e = 0; e < 16; e++) in[e] = x[e];
+    wmFftThread<16, WM_INVERSE>(x);
+    wmFftScale(x, 1.0f / 16);
+    for (int e = 0; e < 16; e++) out[e] = x[e];
+}
+WM_KERNEL wm_device_fft_warp_kernel(WM_PARAMS(wm_device_fft)) {
+    constexpr int N = 256, EACH = wmFftSmem(N) * 32 / wmFftThreads(N);
+    int first = wm_thread() / wmFftThreads(N) * N;
+    wmC64 x[wmFftElements(N)], *in = reinterpret_cast<wmC64 *>(p.x) + first;
+    unsigned char *smem = wm_shared<unsigned char>() + wm_thread() / 32 * EACH;
+    wmFftRead<N>(x, in);
+    wmFftWarp<N, WM_FORWARD>(x, smem);
+    wmFftWrite<N>(in, x);
+    wm_barrier_warp();
+    wmFftWarp<N, WM_INVERSE>(x, smem);
+    wmFftScale(x, 1.0f / N);
+    wmFftWrite<N>(reinterpret_cast<wmC64 *>(p.y) + first, x);
+}
