@@ -25,7 +25,7 @@ WM_DEVICE void wm_device_product_of(const wm_device_product &p, bool made) {
     for (int i = wm_thread(); i < M * K; i += THREADS) wm_device_put(&a[wmTileAt<T>(M, i / K, i % K)], p.a[i]);
     for (int i = wm_thread(); i < N * K; i += THREADS)
         wm_device_put(&b[wmTileAt<T>(N, i / K, i % K)], p.b[i % K * N + i / K]);
-    if (WAY == WM_TILE_WGMMA) wm_async_fence();
+    if constexpr (WAY == WM_TILE_WGMMA) wm_async_fence();
     wm_barrier();
     S sum[wmTileElements(M, N, THREADS)] = {};
     if constexpr (WAY != WM_TILE_WGMMA) {
@@ -77,12 +77,14 @@ WM_KERNEL wm_device_mma_f64_made_kernel(WM_PARAMS(wm_device_product)) {
 WM_KERNEL wm_device_mma_i8_kernel(WM_PARAMS(wm_device_product)) {
     wm_device_product_of<64, 32, 128, 64, WM_TILE_MMA, wm_i8, int>(p, false);
 }
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
 WM_KERNEL wm_device_wgmma_bf16_kernel(WM_PARAMS(wm_device_product)) {
     wm_device_product_of<64, 64, 128, 128, WM_TILE_WGMMA, wm_bf16, float>(p, false);
 }
 WM_KERNEL wm_device_wgmma_f16_kernel(WM_PARAMS(wm_device_product)) {
     wm_device_product_of<128, 64, 64, 256, WM_TILE_WGMMA, wm_f16, float>(p, false);
 }
+#endif
 
 /* ---- Sums: blocks of 256, and of 32 ---- */
 
@@ -113,7 +115,7 @@ WM_KERNEL wm_device_fft_thread_kernel(WM_PARAMS(wm_device_fft)) {
     wmFftThread<16, WM_FORWARD>(x);
     for (int e = 0; e < 16; e++) in[e] = x[e];
     wmFftThread<16, WM_INVERSE>(x);
-    wmFftScale(x, 1.0f / 16);
+    wmFftScaleBy(x, 1.0f / 16);
     for (int e = 0; e < 16; e++) out[e] = x[e];
 }
 WM_KERNEL wm_device_fft_warp_kernel(WM_PARAMS(wm_device_fft)) {
@@ -126,6 +128,6 @@ WM_KERNEL wm_device_fft_warp_kernel(WM_PARAMS(wm_device_fft)) {
     wmFftWrite<N>(in, x);
     wm_barrier_warp();
     wmFftWarp<N, WM_INVERSE>(x, smem);
-    wmFftScale(x, 1.0f / N);
+    wmFftScaleBy(x, 1.0f / N);
     wmFftWrite<N>(reinterpret_cast<wmC64 *>(p.y) + first, x);
 }

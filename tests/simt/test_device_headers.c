@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every device header compiles alone and without a warning under NVRTC, which has no system headers, and so do the toy
- * kernels, which use all of base.cuh. nvcc with -Wall -Wextra compiles the same as one file. Skipped, visibly, where
- * the compiler at hand is missing.
+ * kernels, which use all of base.cuh. nvcc with -Wall -Wextra compiles the same as one file. None takes long. Skipped,
+ * visibly, where the compiler at hand is missing.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -87,6 +88,7 @@ static int setup(void **state) {
     device_count = count;
     add_folder("warpmath");
     add_header("toy.h", WM_SOURCE_DIR "/tests/simt/toy.h");
+    add_header("device.h", WM_SOURCE_DIR "/tests/simt/device.h");
     if (!library) return 0;
     must_find(library, "nvrtcCreateProgram", (void *)&rtc.create);
     must_find(library, "nvrtcCompileProgram", (void *)&rtc.compile);
@@ -139,21 +141,63 @@ static void kernels_by_nvrtc(void **state) {
         skip();
         return;
     }
-    char *source = read_text(WM_SOURCE_DIR "/tests/simt/toy.cu");
-    compile(source, "toy.cu", "-arch=sm_90a");
-    compile(source, "toy.cu", "-arch=sm_80");
-    free(source);
+    static const char *const kernels[] = {"toy.cu", "device.cu"};
+    for (int i = 0; i < 2; i++) {
+        char path[1024];
+        snprintf(path, sizeof path, WM_SOURCE_DIR "/tests/simt/%s", kernels[i]);
+        char *source = read_text(path);
+        compile(source, kernels[i], "-arch=sm_90a");
+        compile(source, kernels[i], "-arch=sm_80");
+        free(source);
+    }
 }
 
-static void all_by_nvcc(void **state) {
-    char file[] = "/tmp/warpmath_headers_XXXXXX.cu", command[2048];
+/* Seconds of processor time: this machine may be busy with other things. */
+static double processor(int who) {
+    struct rusage u;
+    getrusage(who, &u);
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + 1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+}
+
+static double seconds_by_nvrtc(const char *header) {
+    char source[512];
+    double best = 1e9;
+    snprintf(source, sizeof source, "%s%s%s\nextern \"C\" __global__ void f(int *p) { *p = 1; }\n",
+             header ? "#include <" : "", header ? header : "", header ? ">" : "");
+    for (int round = 0; round < 2; round++) {
+        double before = processor(RUSAGE_SELF);
+        compile(source, header ? header : "nothing", "-arch=sm_90a");
+        double now = processor(RUSAGE_SELF) - before;
+        if (now < best) best = now;
+    }
+    return best;
+}
+
+/* No header adds more than half a second to what a kernel takes to compile. */
+static void quick_by_nvrtc(void **state) {
     (void)state;
-    if (!*WM_NVCC) skip();
+    if (!rtc.create) {
+        skip();
+        return;
+    }
+    double nothing = seconds_by_nvrtc(NULL);
+    for (int i = 0; i < device_count; i++) {
+        double more = seconds_by_nvrtc(names[i]) - nothing;
+        print_message("%-36s %.3f s\n", names[i], more);
+        assert_false(!(more < 0.5));
+    }
+}
+
+/* Compiles a file that includes the headers and, if `toy`, the toy kernels; returns the seconds. */
+static double by_nvcc(int headers, int toy) {
+    char file[] = "/tmp/warpmath_headers_XXXXXX.cu", command[2048];
     FILE *f = fdopen(mkstemps(file, 3), "w");
     assert_non_null(f);
-    for (int i = 0; i < device_count; i++) fprintf(f, "#include <%s>\n", names[i]);
-    fprintf(f, "#include \"%s/tests/simt/toy.cu\"\n", WM_SOURCE_DIR);
+    for (int i = 0; i < headers; i++) fprintf(f, "#include <%s>\n", names[i]);
+    if (toy) fprintf(f, "#include \"%s/tests/simt/toy.cu\"\n", WM_SOURCE_DIR);
+    fprintf(f, "extern \"C\" __global__ void f(int *p) { *p = 1; }\n");
     fclose(f);
+    double before = processor(RUSAGE_CHILDREN);
     snprintf(command, sizeof command,
              "'%s' -std=c++17 -gencode arch=compute_90a,code=sm_90a -Xcompiler -Wall,-Wextra -Werror all-warnings "
              "-I '%s/include' -c -o /dev/null %s",
@@ -161,12 +205,24 @@ static void all_by_nvcc(void **state) {
     int status = system(command); // NOLINT(concurrency-mt-unsafe)
     remove(file);
     assert_int_equal(status, 0);
+    return processor(RUSAGE_CHILDREN) - before;
+}
+
+/* All of them together add less than a second. */
+static void all_by_nvcc(void **state) {
+    (void)state;
+    if (!*WM_NVCC) skip();
+    by_nvcc(device_count, 1);
+    double more = by_nvcc(device_count, 0) - by_nvcc(0, 0);
+    print_message("all headers by nvcc: %.2f s more than none\n", more);
+    assert_false(!(more < 1.0));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_header_by_nvrtc),
         cmocka_unit_test(kernels_by_nvrtc),
+        cmocka_unit_test(quick_by_nvrtc),
         cmocka_unit_test(all_by_nvcc),
     };
     return cmocka_run_group_tests_name("device headers", tests, setup, teardown);

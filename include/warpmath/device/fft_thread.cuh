@@ -8,7 +8,7 @@
  *                                        warp holds 32 / T. All lanes of the warp call, others need not. smem: this
  *                                        warp's own, wmFftSmem(N) · 32 / T bytes. Otherwise as wmFftBlock
  *   wmFftRead<N>(x, in), wmFftWrite<N>(out, x)   the registers of a transform from and to consecutive memory
- *   wmFftScale(x, by), wmFftTimes(a, b)          products
+ *   wmFftScaleBy(x, by), wmFftTimes(a, b)          products
  *
  * Accuracy as wmFftBlock: relative error in the 2-norm a small multiple of the type's rounding, growing with log N.
  */
@@ -54,7 +54,7 @@ WM_DEVICE void wmFftWrite(C *out, const C (&x)[E]) {
 
 /** x times a real number: 1 / N behind an inverse transform. */
 template <class C, int E, class R>
-WM_DEVICE void wmFftScale(C (&x)[E], R by) {
+WM_DEVICE void wmFftScaleBy(C (&x)[E], R by) {
     WM_UNROLL
     for (int e = 0; e < E; e++) x[e] = C{x[e].re * by, x[e].im * by};
 }

@@ -10,7 +10,8 @@
  *   WM_TILE_MMA    mma.sync, sm_80 and newer         f32 (as tf32) f64 f16 bf16 i8          32 and its multiples
  *   WM_TILE_WGMMA  wgmma, sm_90a                     f16 bf16                               128 for each 64 rows of M
  *
- * Sums are f32; double for f64, int for i8. Each thread holds wmTileElements(M, N, THREADS) of them; sum e is
+ * Sums are f32; double for f64, int for i8. Each thread holds wmTileElements(M, N, THREADS) of them, in registers
+ * as long as every index is a constant: unroll the loops over them. Sum e is
  * D(wmTileRow<…>(e), wmTileColumn<…>(e)). All THREADS threads call, consecutive in the block from a multiple of THREADS
  * (wgmma: of 128) on; `thread` counts from 0 among them and is wm_thread() where nothing else is said.
  *
@@ -158,6 +159,7 @@ WM_DEVICE void wm_tile_put(double *to, double x) {
 /** B in shared memory: a granule is 16 bytes of k. */
 template <class T, int N>
 struct wm_tile_stored {
+    enum { UNROLLED = 64 }; /* steps of k side by side */
     const T *b;
     __device__ __forceinline__ wm_pack<T> granule(int column, int k) const {
         return wm_load16(b + wmTileAt<T>(N, column, k));
@@ -175,6 +177,7 @@ struct wm_tile_stored {
 /** B made by a function object. */
 template <class T, class F>
 struct wm_tile_made {
+    enum { UNROLLED = 1 }; /* whatever f does is long enough */
     const F &f;
     __device__ __forceinline__ wm_pack<T> granule(int column, int k) const {
         wm_pack<T> pack;
@@ -251,7 +254,7 @@ WM_DEVICE void wm_tile_mma(S (&sum)[E], const T *a, const B &b, int thread) {
     constexpr int STEP = 32 / (int)sizeof(T);
     static_assert(ROWS * 16 * W == M && COLUMNS % 2 == 0, "each warp has a multiple of 16 rows and of 16 columns");
     int lane = wm_lane(), row = thread / 32 % W * (M / W), column = thread / 32 / W * (COLUMNS * 8);
-    WM_UNROLL
+#pragma unroll B::UNROLLED
     for (int k = 0; k < K; k += STEP) {
         wm_u32 x[ROWS][4];
         WM_UNROLL
@@ -279,7 +282,7 @@ WM_DEVICE void wm_tile_mma(double (&sum)[E], const double *a, const B &b, int th
     constexpr int W = wm_tile_warps(M, N, THREADS, 8), ROWS = M / W / 8, COLUMNS = N / (THREADS / 32 / W) / 8;
     static_assert(ROWS * 8 * W == M && COLUMNS >= 1, "each warp has a multiple of 8 rows and of 8 columns");
     int lane = wm_lane(), row = thread / 32 % W * (M / W), column = thread / 32 / W * (COLUMNS * 8);
-    WM_UNROLL
+#pragma unroll B::UNROLLED
     for (int k = 0; k < K; k += 4) {
         double x[ROWS];
         WM_UNROLL
