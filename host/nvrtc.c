@@ -15,8 +15,10 @@ typedef struct nvrtc_library {
     int (*create)(program *out, const char *source, const char *name, int headers, const char *const *texts,
                   const char *const *names);
     int (*compile)(program p, int options, const char *const *option);
-    int (*cubin_size)(program p, size_t *bytes);
-    int (*cubin)(program p, char *out);
+    struct {
+        int (*size)(program p, size_t *bytes);
+        int (*get)(program p, char *out);
+    } result[WM_NVRTC_RESULTS];
     int (*log_size)(program p, size_t *bytes);
     int (*log)(program p, char *out);
     int (*destroy)(program *p);
@@ -29,14 +31,18 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void find_symbols(void) {
     static const wm_symbol rows[] = {
-        {"nvrtcCreateProgram",     (void **)&nvrtc.create    },
-        {"nvrtcCompileProgram",    (void **)&nvrtc.compile   },
-        {"nvrtcGetCUBINSize",      (void **)&nvrtc.cubin_size},
-        {"nvrtcGetCUBIN",          (void **)&nvrtc.cubin     },
-        {"nvrtcGetProgramLogSize", (void **)&nvrtc.log_size  },
-        {"nvrtcGetProgramLog",     (void **)&nvrtc.log       },
-        {"nvrtcDestroyProgram",    (void **)&nvrtc.destroy   },
-        {"nvrtcGetErrorString",    (void **)&nvrtc.error     },
+        {"nvrtcCreateProgram",     (void **)&nvrtc.create                     },
+        {"nvrtcCompileProgram",    (void **)&nvrtc.compile                    },
+        {"nvrtcGetCUBINSize",      (void **)&nvrtc.result[WM_NVRTC_CUBIN].size},
+        {"nvrtcGetCUBIN",          (void **)&nvrtc.result[WM_NVRTC_CUBIN].get },
+        {"nvrtcGetPTXSize",        (void **)&nvrtc.result[WM_NVRTC_PTX].size  },
+        {"nvrtcGetPTX",            (void **)&nvrtc.result[WM_NVRTC_PTX].get   },
+        {"nvrtcGetLTOIRSize",      (void **)&nvrtc.result[WM_NVRTC_LTOIR].size},
+        {"nvrtcGetLTOIR",          (void **)&nvrtc.result[WM_NVRTC_LTOIR].get },
+        {"nvrtcGetProgramLogSize", (void **)&nvrtc.log_size                   },
+        {"nvrtcGetProgramLog",     (void **)&nvrtc.log                        },
+        {"nvrtcDestroyProgram",    (void **)&nvrtc.destroy                    },
+        {"nvrtcGetErrorString",    (void **)&nvrtc.error                      },
     };
     nvrtc.missing = wm_library_symbols(WM_LIB_NVRTC, rows, sizeof rows / sizeof *rows);
 }
@@ -76,30 +82,36 @@ static wmStatus say_log(program p, const char *name, int result) {
     return WM_ERR_UNSUPPORTED;
 }
 
-static wmStatus take_cubin(program p, const char *name, void **cubin, size_t *bytes) {
-    int result = nvrtc.cubin_size(p, bytes);
+static wmStatus take(program p, wm_nvrtc_result kind, const char *name, void **out, size_t *bytes) {
+    static const char *const kinds[] = {"cubin", "PTX", "LTO-IR"};
+    int result = nvrtc.result[kind].size(p, bytes);
     if (result || *bytes == 0)
-        return wm_fail(WM_ERR_UNSUPPORTED, "NVRTC has no cubin of %s: %s", name, nvrtc.error(result));
-    *cubin = malloc(*bytes);
-    if (!*cubin) return wm_fail(WM_ERR_MEMORY, "out of host memory");
-    result = nvrtc.cubin(p, *cubin);
+        return wm_fail(WM_ERR_UNSUPPORTED, "NVRTC has no %s of %s: %s", kinds[kind], name, nvrtc.error(result));
+    *out = malloc(*bytes);
+    if (!*out) return wm_fail(WM_ERR_MEMORY, "out of host memory");
+    result = nvrtc.result[kind].get(p, *out);
     if (!result) return WM_OK;
-    free(*cubin);
-    *cubin = NULL;
-    return wm_fail(WM_ERR_UNSUPPORTED, "NVRTC gives no cubin of %s: %s", name, nvrtc.error(result));
+    free(*out);
+    *out = NULL;
+    return wm_fail(WM_ERR_UNSUPPORTED, "NVRTC gives no %s of %s: %s", kinds[kind], name, nvrtc.error(result));
 }
 
-wmStatus wm_nvrtc_compile(const char *name, const char *source, const char *const *options, int count, void **cubin,
-                          size_t *bytes) {
+wmStatus wm_nvrtc_compile_to(wm_nvrtc_result kind, const char *name, const char *source, const char *const *options,
+                             int count, void **out, size_t *bytes) {
     const char *names[HEADERS], *texts[HEADERS], *why = NULL;
     program p = NULL;
-    *cubin = NULL;
+    *out = NULL;
     if (!wm_nvrtc_ready(&why)) return wm_fail(WM_ERR_UNSUPPORTED, "%s", why);
     for (int i = 0; i < HEADERS; i++) names[i] = headers[i].name, texts[i] = headers[i].text;
     int result = nvrtc.create(&p, source, name, HEADERS, texts, names);
     if (result) return wm_fail(WM_ERR_UNSUPPORTED, "NVRTC made no program of %s: %s", name, nvrtc.error(result));
     result = nvrtc.compile(p, count, options);
-    wmStatus status = result ? say_log(p, name, result) : take_cubin(p, name, cubin, bytes);
+    wmStatus status = result ? say_log(p, name, result) : take(p, kind, name, out, bytes);
     nvrtc.destroy(&p);
     return status;
+}
+
+wmStatus wm_nvrtc_compile(const char *name, const char *source, const char *const *options, int count, void **cubin,
+                          size_t *bytes) {
+    return wm_nvrtc_compile_to(WM_NVRTC_CUBIN, name, source, options, count, cubin, bytes);
 }

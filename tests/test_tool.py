@@ -435,6 +435,32 @@ class CommandLine(ToolTest):
         json.loads(self.succeed("info", "--place", "cpu", "--json"))
         self.fail_with(2, "--place: 'tpu'", "info", "--place", "tpu")
 
+    def test_device_ltoir(self):
+        words = ["device-ltoir", "normal_f32", "uniform_f64", "fft:64:inverse:f32", "sum:128:f64", "tile:mma:f16:32x32x64:64"]
+        text = self.succeed(*words)
+        self.assertEqual(len(text.splitlines()), 5)
+        self.assertEqual([line + ";" for line in json.loads(self.succeed(*words, "--json"))], text.splitlines())
+        self.assertIn('extern "C" __device__ float wm_device_normal_f32(unsigned long long seed', text)
+        self.assertIn("int wm_device_normal_f32(float *result,", self.succeed(*words, "--abi", "numba"))
+        self.fail_with(2, "there is no function 'nonsense'", "device-ltoir", "nonsense")
+        self.fail_with(2, "a power of two", "device-ltoir", "fft:60:forward:f32")
+        self.fail_with(2, "multiple of 32", "device-ltoir", "sum:100:f32")
+        self.fail_with(2, "is not tile:", "device-ltoir", "tile:mma:f16:32x32:64")
+        self.fail_with(2, "--abi is c or numba", "device-ltoir", "normal_f32", "--abi", "d")
+        done = self.run_tool(*words, "--ptx", "-o", self.path("f.ptx"))
+        if "libnvrtc" in done.stderr or "NVRTC" in done.stderr:
+            self.assertEqual(done.returncode, 1)
+            self.assertFalse(os.path.exists(self.path("f.ptx")))
+            self.skipTest("there is no NVRTC here: " + done.stderr.strip())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.path("f.ptx"), encoding="ascii") as file:
+            ptx = file.read()
+        for line in text.splitlines():
+            self.assertRegex(ptx, r"\.visible \.func .*" + line.split("(")[0].split()[-1] + r"\(")
+        self.succeed(*words, "-o", self.path("f.ltoir"))
+        self.assertGreater(os.path.getsize(self.path("f.ltoir")), 1000)
+        self.fail_with(1, "NVRTC did not compile", "device-ltoir", "normal_f32", "--arch", "7", "-o", self.path("g"))
+
     def test_plan(self):
         text = self.succeed("plan", "matmul f32 64x64x64", "--place", "cpu")
         self.assertIn("matmul f32 64x64x64", text)

@@ -13,5 +13,6 @@ int wm_command_bench(int argc, char **argv);
 int wm_command_report(int argc, char **argv);
 int wm_command_wisdom(int argc, char **argv);
 int wm_command_demo(int argc, char **argv);
+int wm_command_device_ltoir(int argc, char **argv);
 
 #endif

@@ -14,22 +14,23 @@ static const struct {
     int (*run)(int argc, char **argv);
     const char *help;
 } commands[] = {
-    {"matmul", wm_command_matmul, "multiply two .npy files"                       },
-    {"fft",    wm_command_fft,    "Fourier-transform a .npy file"                 },
-    {"random", wm_command_random, "write a .npy file of random numbers"           },
-    {"demo",   wm_command_demo,   "compute, check and time examples of everything"},
-    {"info",   wm_command_info,   "what this machine and this build offer"        },
-    {"plan",   wm_command_plan,   "explain how a problem would be solved"         },
-    {"tune",   wm_command_tune,   "measure a list of problems, keep the winners"  },
-    {"bench",  wm_command_bench,  "time and check every solver of a problem"      },
-    {"report", wm_command_report, "an HTML page of what bench measured"           },
-    {"wisdom", wm_command_wisdom, "show, merge or forget what tuning has found"   },
+    {"matmul",       wm_command_matmul,       "multiply two .npy files"                           },
+    {"fft",          wm_command_fft,          "Fourier-transform a .npy file"                     },
+    {"random",       wm_command_random,       "write a .npy file of random numbers"               },
+    {"demo",         wm_command_demo,         "compute, check and time examples of everything"    },
+    {"info",         wm_command_info,         "what this machine and this build offer"            },
+    {"plan",         wm_command_plan,         "explain how a problem would be solved"             },
+    {"tune",         wm_command_tune,         "measure a list of problems, keep the winners"      },
+    {"bench",        wm_command_bench,        "time and check every solver of a problem"          },
+    {"report",       wm_command_report,       "an HTML page of what bench measured"               },
+    {"wisdom",       wm_command_wisdom,       "show, merge or forget what tuning has found"       },
+    {"device-ltoir", wm_command_device_ltoir, "device functions for Numba, CuPy and other linkers"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_usage(FILE *to) {
     (void)fputs("usage: warpmath COMMAND …        warpmath COMMAND -h explains one\n\n", to);
-    for (int i = 0; i < COMMANDS; i++) (void)fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].help);
+    for (int i = 0; i < COMMANDS; i++) (void)fprintf(to, "  %-12s %s\n", commands[i].name, commands[i].help);
     (void)fputs("\nExit status: 0 done, 1 failed, 2 the command line makes no sense.\n", to);
 }
 

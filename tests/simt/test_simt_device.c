@@ -129,7 +129,7 @@ static void compare_transforms(const float *x, const float *forward, const float
             int at = 2 * (first + k);
             double error = hypot(forward[at] - re, forward[at + 1] - im);
             assert_false(!(error <= 2e-6 * sqrt(n) * 4));
-            assert_false(!(hypot(back[at] - x[at], back[at + 1] - x[at + 1]) <= 1e-6));
+            assert_false(!(hypot((double)back[at] - x[at], (double)back[at + 1] - x[at + 1]) <= 1e-6));
         }
 }
 
