@@ -67,10 +67,10 @@ static void draws(wmContext *context) {
 template <int N>
 __global__ void __launch_bounds__(256, N < 128 ? 1 : 3) transform(wmC64 *x) {
     constexpr int T = wmFftThreads(N), EACH = T > 256 ? 1 : 256 / T;
-    wmC64 r[wmFftElements(N)], *signal = x + ((size_t)blockIdx.x * EACH + wm_thread() / T) * N;
-    wmFftRead<N>(r, signal);
+    wmC64 r[wmFftElements(N)];
+    wmFftRead<N>(r, x + ((size_t)blockIdx.x * EACH + wm_thread() / T) * N);
     wmFftBlock<N, WM_FORWARD>(r, wm_shared<unsigned char>());
-    wmFftWrite<N>(signal, r);
+    wmFftWrite<N>(x + ((size_t)blockIdx.x * EACH + wm_thread() / T) * N, r); /* once more: no register keeps it */
 }
 
 template <int N>
