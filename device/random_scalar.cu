@@ -7,7 +7,8 @@
  *     thread t of the grid: out[t] = value(key, offset + t), then out[t + threads], …
  *
  * Floor: a block of four words for one of them, so a quarter of the issue rate of the tiled kernels, and stores of one
- * element. Not tuned, on purpose. Fast forms are asked of it in their exact form, which keeps every bound.
+ * element. Fast forms are asked of it in their exact form, which keeps every bound. Distributions that reject have a
+ * block and more an element anyway: for them, for categories and permutations it is the only kernel.
  */
 #include "lib/solver.h"
 #include "random_element.h"
@@ -31,6 +32,32 @@ WM_KERNEL __launch_bounds__(THREADS) wm_random_scalar_kernel(WM_PARAMS(wm_random
         wm_random_element(&p.job, p.offset + (wm_u64)i, p.out + i * p.job.element);
 }
 
+WM_KERNEL __launch_bounds__(THREADS) wm_random_scalar_continuous(WM_PARAMS(wm_random_scalar_draw)) {
+    for (wm_i64 i = wm_grid_first(); i < p.count; i += wm_grid_step())
+        wm_element_continuous(&p.job, p.offset + (wm_u64)i, p.out + i * p.job.element);
+}
+
+/* Counts that need a table are asked for with it. */
+typedef struct wm_random_scalar_counts {
+    wm_random_scalar_draw draw;
+    wmCountTable table;
+} wm_random_scalar_counts;
+
+WM_KERNEL __launch_bounds__(THREADS) wm_random_scalar_table(WM_PARAMS(wm_random_scalar_counts)) {
+    for (wm_i64 i = wm_grid_first(); i < p.draw.count; i += wm_grid_step())
+        wm_put_integer(p.draw.out + i * p.draw.job.element, p.draw.job.element,
+                       wmCount(p.draw.job.key, p.draw.offset + (wm_u64)i, &p.table));
+}
+WM_KERNEL __launch_bounds__(THREADS) wm_random_scalar_discrete(WM_PARAMS(wm_random_scalar_draw)) {
+    for (wm_i64 i = wm_grid_first(); i < p.count; i += wm_grid_step())
+        wm_element_discrete(&p.job, NULL, p.offset + (wm_u64)i, p.out + i * p.job.element);
+}
+
+WM_KERNEL __launch_bounds__(THREADS) wm_random_scalar_round(WM_PARAMS(wm_random_scalar_draw)) {
+    for (wm_i64 i = wm_grid_first(); i < p.count; i += wm_grid_step())
+        wm_element_round(&p.job, p.offset + (wm_u64)i, (wm_u64)i, p.out + i * p.job.element);
+}
+
 static int offer(wmContext *context, const wm_problem *problem, wm_offer *out, int capacity, wm_why *why) {
     (void)why;
     if (capacity < 1) return 0;
@@ -42,30 +69,59 @@ static int offer(wmContext *context, const wm_problem *problem, wm_offer *out, i
     return 1;
 }
 
+#define ROW(name)                                                                                                      \
+    { #name, reinterpret_cast < const void *>(name) }
+static const struct {
+    const char *name;
+    const void *kernel;
+} kernels[] = {ROW(wm_random_scalar_kernel), ROW(wm_random_scalar_continuous), ROW(wm_random_scalar_discrete),
+               ROW(wm_random_scalar_table), ROW(wm_random_scalar_round)};
+enum { SIMPLE, CONTINUOUS, DISCRETE, TABLE, ROUND };
+
+static int kernel_of(const wm_problem *problem) {
+    wmDistribution d = problem->u.random.distribution;
+    if (d == WM_RANDOM_ROUND) return ROUND;
+    return wm_is_continuous(d) ? CONTINUOUS : wm_is_discrete(d) ? DISCRETE : SIMPLE;
+}
+
 static wmStatus make(wmContext *context, const wm_problem *problem, const wm_offer *offer, void **state) {
-    (void)problem, (void)offer;
+    int k = kernel_of(problem);
+    (void)offer;
     *state = NULL;
-    return wm_prepare_kernel(context, "wm_random_scalar", reinterpret_cast<const void *>(wm_random_scalar_kernel), 0);
+    if (k == DISCRETE) WM_TRY(wm_prepare_kernel(context, kernels[TABLE].name, kernels[TABLE].kernel, 0));
+    return wm_prepare_kernel(context, kernels[k].name, kernels[k].kernel, 0);
+}
+
+static wmStatus launch(const wm_run *run, int k, const void *params, size_t bytes) {
+    wm_i64 most = (wm_i64)wm_context_device(run->context)->multiprocessors * WAVES;
+    wm_i64 blocks = (run->args->random.count + THREADS - 1) / THREADS;
+    wm_launch l;
+    memset(&l, 0, sizeof l);
+    l.kernel = kernels[k].kernel;
+    l.grid = {(unsigned)(blocks < most ? blocks : most), 1, 1};
+    l.block = {THREADS, 1, 1};
+    l.params = params;
+    l.params_bytes = bytes;
+    return wm_launch_kernel(run->context, kernels[k].name, &l, run->stream);
 }
 
 static wmStatus run(const wm_run *run) {
     const wmRandomArgs *args = &run->args->random;
+    const wmRandomDesc *desc = &run->problem->u.random;
     wm_random_scalar_draw p;
     memset(&p, 0, sizeof p);
     p.out = static_cast<unsigned char *>(args->out);
     p.count = args->count;
     p.offset = args->offset;
-    p.job = wm_element_job_make(&run->problem->u.random, args);
-    wm_i64 most = (wm_i64)wm_context_device(run->context)->multiprocessors * WAVES;
-    wm_i64 blocks = (args->count + THREADS - 1) / THREADS;
-    wm_launch l;
-    memset(&l, 0, sizeof l);
-    l.kernel = reinterpret_cast<const void *>(wm_random_scalar_kernel);
-    l.grid = {(unsigned)(blocks < most ? blocks : most), 1, 1};
-    l.block = {THREADS, 1, 1};
-    l.params = &p;
-    l.params_bytes = sizeof p;
-    return wm_launch_kernel(run->context, "wm_random_scalar", &l, run->stream);
+    p.job = wm_element_job_make(desc, args);
+    int k = kernel_of(run->problem);
+    int counts = desc->distribution == WM_RANDOM_POISSON || desc->distribution == WM_RANDOM_BINOMIAL;
+    if (k != DISCRETE || !counts || !p.job.by_table) return launch(run, k, &p, sizeof p);
+    wm_random_scalar_counts table;
+    memset(&table, 0, sizeof table);
+    table.draw = p;
+    wm_count_table_make(&table.table, desc, args);
+    return launch(run, TABLE, &table, sizeof table);
 }
 
 static void drop(wmContext *context, void *state) {
@@ -80,6 +136,7 @@ extern "C" const wm_solver wm_random_scalar = {
     1,
     1,
     WM_RND_BITS | WM_RND_UNIFORM | WM_RND_NORMAL | WM_RND_INTEGERS | WM_RND_BERNOULLI | WM_RND_EXPONENTIAL |
+        WM_RND_COUNTS | WM_RND_REJECTION | WM_RND_TRANSFORMS | WM_RND_CATEGORICAL | WM_RND_PERMUTATION | WM_RND_ROUND |
         WM_RND_NARROW | WM_RND_32 | WM_RND_64 | WM_RND_FAST | WM_RND_INTERVAL | WM_RND_COUNTER | WM_RND_GPU_TO_GPU,
     {NULL},
     offer,

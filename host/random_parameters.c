@@ -185,10 +185,110 @@ static wmStatus check_integers(const wmRandomDesc *d, wmRandomArgs *args) {
     return WM_OK;
 }
 
+/* A finite parameter above 0. */
+static wmStatus check_positive(const char *name, double value, double most) {
+    if (!(value > 0 && value <= most))
+        return wm_fail(WM_ERR_ARGUMENT, "args.%s is %g; above 0, at most %g", name, value, most);
+    return WM_OK;
+}
+
+/* The largest value of a count type, as a double that is not above it. */
+static double most_of(wmType type) {
+    return type == WM_U32 ? 4294967295.0 : type == WM_I32 ? 2147483647.0 : 0x1p53;
+}
+
+/* Twelve standard deviations of room, so that no draw leaves the type. */
+static wmStatus check_poisson(const wmRandomDesc *d, const wmRandomArgs *args) {
+    double most = most_of(d->type), reach = args->rate + 12 * sqrt(args->rate) + 100;
+    if (!(args->rate >= 0 && reach <= most)) /* false for NaN */
+        return wm_fail(WM_ERR_ARGUMENT,
+                       "args.rate is %g; at least 0, and rate + 12 sqrt(rate) + 100 at most %.17g of %s", args->rate,
+                       most, wmTypeName(d->type));
+    return WM_OK;
+}
+
+static wmStatus check_binomial(const wmRandomDesc *d, const wmRandomArgs *args) {
+    WM_TRY(check_probability(args));
+    if ((double)args->trials > most_of(d->type))
+        return wm_fail(WM_ERR_ARGUMENT, "args.trials is %llu; at most %.17g of %s", (unsigned long long)args->trials,
+                       most_of(d->type), wmTypeName(d->type));
+    return WM_OK;
+}
+
+static wmStatus check_geometric(const wmRandomDesc *d, const wmRandomArgs *args) {
+    if (!(args->p > 0 && args->p <= 1) || 37 / args->p > most_of(d->type))
+        return wm_fail(WM_ERR_ARGUMENT, "args.p is %g; above 0, at most 1, and 37 / p at most %.17g of %s", args->p,
+                       most_of(d->type), wmTypeName(d->type));
+    return WM_OK;
+}
+
+static wmStatus check_truncated(const wmRandomDesc *d, wmRandomArgs *args) {
+    double low = 0, high = 0;
+    WM_TRY(check_normal(d, args));
+    WM_TRY(check_positive("std", args->std, DBL_MAX));
+    wm_value_ends(d->type, args, &low, &high);
+    if (!(low < high) || !(low < INFINITY) || !(high > -INFINITY))
+        return wm_fail(WM_ERR_ARGUMENT, "args.low is %.17g, not below args.high, %.17g, in %s", args->low, args->high,
+                       wmTypeName(d->type));
+    double near = low > args->mean ? low : high < args->mean ? high : args->mean;
+    if (!(fabs(near - args->mean) / args->std <= 0x1p20))
+        return wm_fail(WM_ERR_ARGUMENT, "args.low is %g and args.high %g: the interval begins over 2^20 std from mean",
+                       args->low, args->high);
+    return WM_OK;
+}
+
+/* Location and scale of the transforms; the scale alone of gamma and Weibull. */
+static wmStatus check_line(const wmRandomDesc *d, wmRandomArgs *args) {
+    if (args->scale == 0) args->scale = 1;
+    if (!is_finite_in(args->location, d->type))
+        return wm_fail(WM_ERR_ARGUMENT, "args.location is %g; finite %s", args->location, wmTypeName(d->type));
+    return check_positive("scale", args->scale, d->type == WM_F64 ? DBL_MAX : FLT_MAX);
+}
+
+static wmStatus check_shapes(const wmRandomDesc *d, wmRandomArgs *args) {
+    static const double MOST = 0x1p40; /* beyond, the logarithms of acceptance lose their digits */
+    WM_TRY(check_line(d, args));
+    WM_TRY(check_positive("shape", args->shape, MOST));
+    return d->distribution == WM_RANDOM_BETA ? check_positive("shape2", args->shape2, MOST) : WM_OK;
+}
+
+static wmStatus check_permutation(const wmRandomDesc *d, const wmRandomArgs *args) {
+    uint64_t most = d->type == WM_U32 ? (uint64_t)1 << 32 : d->type == WM_I32 ? (uint64_t)1 << 31 : (uint64_t)1 << 63;
+    if (args->span == 0 || args->span > most)
+        return wm_fail(WM_ERR_ARGUMENT, "args.span is %llu; 1 to %llu of %s", (unsigned long long)args->span,
+                       (unsigned long long)most, wmTypeName(d->type));
+    if (args->offset > args->span || (uint64_t)args->count > args->span - args->offset)
+        return wm_fail(WM_ERR_ARGUMENT,
+                       "args.offset is %llu and args.count %lld; a permutation has span = %llu elements",
+                       (unsigned long long)args->offset, (long long)args->count, (unsigned long long)args->span);
+    return WM_OK;
+}
+
+static wmStatus check_categorical(const wmPlan *plan, int reach, const wmRandomArgs *args) {
+    if (args->dimension < 1 || args->dimension > INT32_MAX)
+        return wm_fail(WM_ERR_ARGUMENT, "args.dimension is %lld; 1 to 2^31 - 1 categories", (long long)args->dimension);
+    return args->count ? wm_pointer_check(plan, args->table, 8, "table", reach) : WM_OK;
+}
+
+static wmStatus check_rows_of(const wmPlan *plan, int reach, const wmRandomArgs *args) {
+    const wmRandomDesc *d = &wm_plan_problem(plan)->u.random;
+    int64_t n = args->dimension, align = (int64_t)wmTypeSize(d->type);
+    if (n < 1 || n > 32768) return wm_fail(WM_ERR_ARGUMENT, "args.dimension is %lld; 1 to 32768", (long long)n);
+    if (args->count % n || args->offset % (uint64_t)n)
+        return wm_fail(WM_ERR_ARGUMENT, "args.count is %lld and args.offset %llu; multiples of args.dimension, %lld",
+                       (long long)args->count, (unsigned long long)args->offset, (long long)n);
+    if (args->offset + (uint64_t)args->count < args->offset)
+        return wm_fail(WM_ERR_ARGUMENT, "args.offset is %llu; rows do not wrap", (unsigned long long)args->offset);
+    if (!args->count) return WM_OK;
+    WM_TRY(wm_pointer_check(plan, args->table, align, "table", reach));
+    return args->in ? wm_pointer_check(plan, args->in, align, "in", reach) : WM_OK;
+}
+
 wmStatus wm_random_parameters_check(const wmPlan *plan, int reach, wmRandomArgs *args) {
     const wmRandomDesc *d = &wm_plan_problem(plan)->u.random;
-    (void)reach;
     switch (d->distribution) {
+    case WM_RANDOM_BITS:
+        return WM_OK;
     case WM_RANDOM_UNIFORM:
         return check_uniform(d, args);
     case WM_RANDOM_NORMAL:
@@ -201,7 +301,34 @@ wmStatus wm_random_parameters_check(const wmPlan *plan, int reach, wmRandomArgs 
         return check_probability(args);
     case WM_RANDOM_EXPONENTIAL:
         return check_exponential(d, args);
-    default:
-        return WM_OK;
+    case WM_RANDOM_TRUNCATED_NORMAL:
+        return check_truncated(d, args);
+    case WM_RANDOM_POISSON:
+        return check_poisson(d, args);
+    case WM_RANDOM_BINOMIAL:
+        return check_binomial(d, args);
+    case WM_RANDOM_GEOMETRIC:
+        return check_geometric(d, args);
+    case WM_RANDOM_GAMMA:
+    case WM_RANDOM_BETA:
+    case WM_RANDOM_CHI_SQUARE:
+    case WM_RANDOM_STUDENT_T:
+    case WM_RANDOM_WEIBULL:
+        return check_shapes(d, args);
+    case WM_RANDOM_LAPLACE:
+    case WM_RANDOM_LOGISTIC:
+    case WM_RANDOM_CAUCHY:
+    case WM_RANDOM_GUMBEL:
+        return check_line(d, args);
+    case WM_RANDOM_CATEGORICAL:
+        return check_categorical(plan, reach, args);
+    case WM_RANDOM_PERMUTATION:
+        return check_permutation(d, args);
+    case WM_RANDOM_NORMAL_VECTORS:
+    case WM_RANDOM_DIRICHLET:
+        return check_rows_of(plan, reach, args);
+    case WM_RANDOM_ROUND:
+        return args->count ? wm_pointer_check(plan, args->in, 4, "in", reach) : WM_OK;
     }
+    return WM_OK;
 }

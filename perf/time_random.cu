@@ -163,7 +163,7 @@ int main(int argc, char **argv) {
         CHECK(curandGenerateSeeds(generators[order]));
     }
     for (int i = 0; i < 60; i++) CHECK(cudaMemsetAsync(out, i, 1ull << 31)); /* the clock rises */
-    printf("problem,solver,elements,ms,memset_ms,of_memset,curand_ms,over_curand,elements_per_second\n");
+    printf("problem,parameter,solver,elements,ms,memset_ms,of_memset,curand_ms,over_curand,elements_per_second\n");
     for (const row &r : rows) {
         if (!strstr(r.problem, filter)) continue;
         wmPlan *plan = NULL;
@@ -177,7 +177,9 @@ int main(int argc, char **argv) {
         wmRandomArgs args = wmRandomArgsDefault(out, n, wmRandomKeyMake(42));
         args.rate = r.rate, args.p = r.p;
         args.span = strstr(r.problem, "u8") ? 200 : strstr(r.problem, "u16") ? 50000 : 1000000;
-        if (!strstr(r.problem, "integers")) args.span = 0;
+        if (!strstr(r.problem, "integers")) args.span = strstr(r.problem, "permutation") ? n : 0;
+        args.trials = 1000, args.shape = 2.5, args.shape2 = 0.75;
+        if (strstr(r.problem, "truncated")) args.low = 1, args.high = 3;
         std::vector<float> time[4];
         for (int round = -2; round < ROUNDS; round++)
             for (int which = 0; which < 4; which++) {
@@ -193,8 +195,8 @@ int main(int argc, char **argv) {
             }
         double base = median(time[0]), ours = median(time[1]);
         double theirs = r.other == NONE ? 0 : std::min(median(time[2]), median(time[3]));
-        printf("\"%s\",%s,%lld,%.5f,%.5f,%.3f,%.5f,%.3f,%.4g\n", text, wmPlanSolver(plan), n, ours, base, base / ours,
-               theirs, theirs / ours, n * (strstr(r.problem, "mask") ? 32.0 : 1.0) / ours * 1e3);
+        printf("\"%s\",%g,%s,%lld,%.5f,%.5f,%.3f,%.5f,%.3f,%.4g\n", text, r.rate + r.p, wmPlanSolver(plan), n, ours,
+               base, base / ours, theirs, theirs / ours, n * (strstr(r.problem, "mask") ? 32.0 : 1.0) / ours * 1e3);
         fflush(stdout);
         wmPlanDestroy(plan);
     }

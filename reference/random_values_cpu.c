@@ -16,13 +16,34 @@ enum { GRAIN = 1 << 14 }; /* elements: a multiple of what a block gives of any t
 typedef struct task {
     wm_value_job value;
     wm_element_job element;
+    wmCountTable table;
+    const wmRandomArgs *args;
     int chunked;
     uint64_t offset;
     unsigned char *out;
 } task;
 
+static void one(const task *t, uint64_t i, unsigned char *out) {
+    wmDistribution d = (wmDistribution)t->element.distribution;
+    if (wm_is_continuous(d))
+        wm_element_continuous(&t->element, i, out);
+    else if (wm_is_discrete(d))
+        wm_element_discrete(&t->element, &t->table, i, out);
+    else if (d == WM_RANDOM_ROUND)
+        wm_element_round(&t->element, i, i - t->offset, out);
+    else
+        wm_random_element(&t->element, i, out);
+}
+
 static void one_by_one(const task *t, uint64_t i, int64_t count, unsigned char *out) {
-    for (; count > 0; count--, i++, out += t->element.element) wm_random_element(&t->element, i, out);
+    for (; count > 0; count--, i++, out += t->element.element) one(t, i, out);
+}
+
+/* Rows [from, to) of those at t->out. */
+static void fill_rows(void *user, int64_t from, int64_t to, int thread) {
+    const task *t = user;
+    (void)thread;
+    for (int64_t r = from; r < to; r++) wm_random_row(&t->element, t->args, t->offset, r, t->out);
 }
 
 /* Bernoulli's 128 draws of a block, as bytes. */
@@ -97,8 +118,13 @@ static int offer(wmContext *context, const wm_problem *problem, wm_offer *out, i
 static wmStatus run(const wm_run *run) {
     const wmRandomArgs *args = &run->args->random;
     const wmRandomDesc *desc = &run->problem->u.random;
-    task t = {wm_value_job_make(desc, args), wm_element_job_make(desc, args), is_chunked(desc), args->offset,
-              args->out};
+    task t = {.value = wm_value_job_make(desc, args), .element = wm_element_job_make(desc, args), .args = args};
+    t.chunked = is_chunked(desc), t.offset = args->offset, t.out = args->out;
+    if (t.element.by_table) wm_count_table_make(&t.table, desc, args);
+    if (wm_is_rows(desc->distribution)) {
+        wm_parallel_for(wm_context_threads(run->context), args->count / args->dimension, 16, fill_rows, &t);
+        return WM_OK;
+    }
     wm_parallel_for(wm_context_threads(run->context), args->count, GRAIN, fill, &t);
     return WM_OK;
 }
@@ -111,8 +137,9 @@ const wm_solver wm_random_values_cpu = {
     .version = 1,
     .judge = 1,
     .features = WM_RND_BITS | WM_RND_UNIFORM | WM_RND_NORMAL | WM_RND_INTEGERS | WM_RND_BERNOULLI | WM_RND_EXPONENTIAL |
-                WM_RND_NARROW | WM_RND_32 | WM_RND_64 | WM_RND_FAST | WM_RND_INTERVAL | WM_RND_COUNTER |
-                WM_RND_GPU_TO_GPU,
+                WM_RND_COUNTS | WM_RND_REJECTION | WM_RND_TRANSFORMS | WM_RND_CATEGORICAL | WM_RND_PERMUTATION |
+                WM_RND_VECTORS | WM_RND_ROUND | WM_RND_NARROW | WM_RND_32 | WM_RND_64 | WM_RND_FAST | WM_RND_INTERVAL |
+                WM_RND_COUNTER | WM_RND_GPU_TO_GPU,
     .knobs = {NULL},
     .offer = offer,
     .run = run,

@@ -257,6 +257,103 @@ static void products_of_64_bits(void **unused) {
     }
 }
 
+/* Each column keeps its share and gives the rest away: shares add up to the weights', exactly in units of 2^-32. */
+static void alias_tables(void **unused) {
+    (void)unused;
+    for (int round = 0; round < 200; round++) {
+        static wmAlias table[1000];
+        static double weights[1000], got[1000];
+        int n = 1 + (int)(draw() % 1000);
+        double sum = 0;
+        for (int k = 0; k < n; k++) {
+            weights[k] = draw() % 5 == 0 ? 0 : exp((double)(draw() % 60) - 30), got[k] = 0;
+            if (k == 0) weights[k] = 1;
+            sum += weights[k];
+        }
+        assert_int_equal(wmRandomAliasBuild(table, weights, n), WM_OK);
+        for (int k = 0; k < n; k++) {
+            double own = table[k].alias == (unsigned)k ? 0x1p32 : table[k].threshold;
+            assert_true(table[k].alias < (unsigned)n);
+            got[k] += own, got[table[k].alias] += 0x1p32 - own;
+        }
+        for (int k = 0; k < n; k++) {
+            double want = weights[k] / sum * n * 0x1p32;
+            assert_true(fabs(got[k] - want) <= n + 2 + want * 1e-13 && (weights[k] > 0 || got[k] == 0));
+        }
+    }
+}
+
+/* Every value of the formats and the ends of f32, with the words that cut most and least. */
+static void roundings_at_the_ends(void **unused) {
+    (void)unused;
+    wmRounded f16 = wmRoundedF16(), bf16 = wmRoundedBf16(), e4m3 = wmRoundedE4m3(), e5m2 = wmRoundedE5m2();
+    for (wm_u32 bits = 0; bits < 0x7c00u; bits++)
+        for (int up = 0; up < 2; up++) {
+            wm_u32 word = up ? ~0u : 0;
+            assert_int_equal(wmRoundAtRandom(wm_f32_of_f16(bits), word, f16), bits);
+            assert_int_equal(wmRoundAtRandom(-wm_f32_of_f16(bits), word, f16), bits | 0x8000u);
+            assert_int_equal(wmRoundAtRandom(wm_f32_of_bf16(bits), word, bf16), bits);
+            if ((bits & 0xff) == 0 && bits <= 0x7b00u)
+                assert_int_equal(wmRoundAtRandom(wm_f32_of_f16(bits), word, e5m2), bits >> 8);
+        }
+    assert_int_equal(wmRoundAtRandom(NAN, 0, f16), 0x7fff);
+    assert_int_equal(wmRoundAtRandom(-NAN, ~0u, e4m3), 0x7f);
+    assert_int_equal(wmRoundAtRandom(INFINITY, 0, bf16), 0x7f80);
+    assert_int_equal(wmRoundAtRandom(-INFINITY, 0, e5m2), 0xfb);
+    assert_int_equal(wmRoundAtRandom(1000, 0, e4m3), 0x7e);
+    assert_int_equal(wmRoundAtRandom(65519, 0, f16), 0x7bff);
+    assert_int_equal(wmRoundAtRandom(65519, ~0u, f16), 0x7c00);
+    assert_int_equal(wmRoundAtRandom(FLT_TRUE_MIN, ~0u, e4m3), 0);
+    assert_int_equal(wmRoundAtRandom(0x1p-10f, ~0u, e4m3), 1);
+    assert_int_equal(wmRoundAtRandom(0x1p-10f, 0, e4m3), 0);
+}
+
+/* Words of zeros and ones through the transforms: finite, and in order. */
+static void extreme_words(void **unused) {
+    (void)unused;
+    assert_true(wm_minus_log_u(0) > 36 && wm_minus_log_u(~0ull) > 0 && wm_minus_log_u(~0ull) < 1e-15);
+    assert_true(isfinite(wm_exact_log64(wm_minus_log_u(0))) && isfinite(wm_exact_log64(wm_minus_log_u(~0ull))));
+    double c, s;
+    wm_normal_f64(0, 0, &c, &s);
+    assert_true(isfinite(s / c) && fabs(s / c) > 1e15);
+    static const wmWords words[] = {
+        {{0, 0, 0, 0}},
+        {{~0u, ~0u, ~0u, ~0u}},
+        {{0, 0, ~0u, ~0u}},
+        {{~0u, ~0u, 0, 0}},
+    };
+    static const double ends[][2] = {
+        {-1, 1       },
+        {-4, 4       },
+        {3,  INFINITY},
+        {2,  2.25    },
+        {-9, -8      }
+    };
+    for (size_t k = 0; k < COUNT(words); k++)
+        for (size_t e = 0; e < COUNT(ends); e++) {
+            wmTruncated t = wmTruncatedMake(0, 1, ends[e][0], ends[e][1]);
+            int stands = 0;
+            double x = wm_truncated_attempt(&t, words[k], &stands);
+            assert_true(isfinite(x) && (!stands || (x >= t.a && x <= t.b)));
+        }
+    static wmCountTable table;
+    wmRandomDesc d = wmRandomDescDefault(WM_RANDOM_POISSON, WM_U32);
+    wmRandomArgs a = wmRandomArgsDefault(NULL, 0, wmRandomKeyMake(1));
+    static const double rates[] = {0, 1e-30, 1, 100, WM_COUNT_VARIANCE};
+    for (size_t k = 0; k < COUNT(rates); k++) {
+        a.rate = rates[k];
+        wm_count_table_make(&table, &d, &a);
+        assert_in_range(table.entries, 0, WM_COUNT_ENTRIES);
+        for (int j = 1; j < table.entries; j++)
+            assert_true(wm_pair_u64(table.low[j], table.high[j]) >= wm_pair_u64(table.low[j - 1], table.high[j - 1]));
+        uint64_t least = wm_count_search(&table, (int)(table.guide[0] >> 20), 0, a.key, 0);
+        uint64_t most = wm_count_search(&table, (int)(table.guide[WM_COUNT_CELLS - 1] >> 20), ~0u, a.key, 0);
+        double sigma = sqrt(a.rate);
+        assert_true((double)most <= a.rate + 12 * sigma + 20 && (double)least >= a.rate - 10 * sigma - 1 &&
+                    most >= least);
+    }
+}
+
 /* ---- Parameters ---- */
 
 static wmContext *cpu(void) {
@@ -304,6 +401,46 @@ static void bad_parameters(void **unused) {
     a = plain, a.base = 5, refused(context, "random integers i32", a, "args.span", "0");
     a = plain, a.base = INT64_MAX, a.span = 2, refused(context, "random integers i64", a, "args.span", "2");
     a = plain, a.base = -1, a.span = 2, refused(context, "random integers u64", a, "args.span", "2");
+    static const double bad_rates[] = {-1, NAN, INFINITY, 4.3e9};
+    for (size_t k = 0; k < COUNT(bad_rates); k++)
+        a = plain, a.rate = bad_rates[k], refused(context, "random poisson u32", a, "args.rate", "u32");
+    a = plain, a.rate = 1e16, refused(context, "random poisson u64", a, "args.rate", "1e+16");
+    a = plain, a.p = 1.5, refused(context, "random binomial u32", a, "args.p", "1.5");
+    a = plain, a.p = 0.5, a.trials = 1ull << 32,
+    refused(context, "random binomial u32", a, "args.trials", "4294967296");
+    a = plain, a.p = 0, refused(context, "random geometric u32", a, "args.p", "0");
+    a = plain, a.p = 1e-9, refused(context, "random geometric i32", a, "args.p", "1e-09");
+    static const double bad_shapes[] = {0, -2, NAN, INFINITY, 1e15};
+    static const char *const shaped[] = {"random gamma f32", "random chi_square f64", "random student_t f32",
+                                         "random beta f64", "random weibull f32"};
+    for (size_t k = 0; k < COUNT(bad_shapes); k++)
+        for (size_t j = 0; j < COUNT(shaped); j++)
+            a = plain, a.shape = bad_shapes[k], a.shape2 = 1, refused(context, shaped[j], a, "args.shape", "above 0");
+    a = plain, a.shape = 1, refused(context, "random beta f64", a, "args.shape2", "above 0");
+    a = plain, a.scale = -1, refused(context, "random laplace f32", a, "args.scale", "-1");
+    a = plain, a.location = NAN, refused(context, "random cauchy f32", a, "args.location", "nan");
+    a = plain, a.low = 1, a.high = 1, refused(context, "random truncated_normal f64", a, "args.low", "1");
+    a = plain, a.low = 1, a.high = 2, a.std = -1, refused(context, "random truncated_normal f64", a, "args.std", "-1");
+    a = plain, a.low = 1e9, a.high = 2e9, a.std = 1,
+    refused(context, "random truncated_normal f64", a, "args.low", "std");
+    a = plain, a.low = NAN, a.high = 2, refused(context, "random truncated_normal f32", a, "args.low", "nan");
+    a = plain, refused(context, "random permutation u32", a, "args.span", "0");
+    a = plain, a.span = 10, a.offset = 10, refused(context, "random permutation u32", a, "args.offset", "10");
+    a = plain, refused(context, "random categorical u32", a, "args.dimension", "0");
+    a = plain, a.dimension = 3, refused(context, "random categorical u32", a, "args.table", "NULL");
+    a = plain, a.dimension = 3, refused(context, "random dirichlet f32", a, "args.count", "multiples");
+    a = plain, a.dimension = 1, refused(context, "random normal_vectors f32", a, "args.table", "NULL");
+    a = plain, refused(context, "random round bf16", a, "args.in", "NULL");
+    uint64_t table[3];
+    static const double bad_weights[][3] = {
+        {1, -1,  1},
+        {1, NAN, 1},
+        {0, 0,   0}
+    };
+    for (int k = 0; k < 3; k++) assert_int_equal(wmRandomAliasBuild(table, bad_weights[k], 3), WM_ERR_ARGUMENT);
+    assert_int_equal(wmRandomAliasBuild(table, bad_weights[0], 0), WM_ERR_ARGUMENT);
+    assert_int_equal(wmRandomAliasBuild(NULL, bad_weights[0], 3), WM_ERR_ARGUMENT);
+    assert_int_equal(wmRandomAliasBuild(table, NULL, 3), WM_ERR_ARGUMENT);
     wmContextDestroy(context);
 }
 
@@ -373,6 +510,9 @@ int main(void) {
         cmocka_unit_test(narrow_uniforms_are_exact),
         cmocka_unit_test(integers_exhaustively),
         cmocka_unit_test(products_of_64_bits),
+        cmocka_unit_test(alias_tables),
+        cmocka_unit_test(roundings_at_the_ends),
+        cmocka_unit_test(extreme_words),
         cmocka_unit_test(bad_parameters),
         cmocka_unit_test(bad_descs),
         cmocka_unit_test(cursors),

@@ -213,6 +213,13 @@ static inline wmRandomCursor wmRandomCursorMake(wmRandomKey key) {
 WM_API WM_CHECKED wmStatus wmRandomCursorTake(wmRandomCursor *cursor, const wmRandomDesc *desc, int64_t count,
                                               uint64_t *offset);
 
+/**
+ * Fills `table` (host memory, 8 bytes a category: wmAlias of <warpmath/device/dist_choice.h>) with the alias table of
+ * these weights: finite, at least 0, not all 0. A category's probability is its weight's share, to 2^-32 / categories.
+ * Copy the table to the place's memory for args.table of a categorical draw.
+ */
+WM_API WM_CHECKED wmStatus wmRandomAliasBuild(void *table, const double *weights, int64_t categories);
+
 /** Plans *desc on the context; options NULL: defaults. Statuses as in wmMatmulPlanCreate. */
 WM_API WM_CHECKED wmStatus wmRandomPlanCreate(wmPlan **plan, wmContext *context, const wmRandomDesc *desc,
                                               const wmPlanOptions *options);

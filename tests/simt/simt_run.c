@@ -17,7 +17,7 @@ enum { STACK_BYTES = 256 * 1024 }; /* redzones make frames large */
 #else
 enum { STACK_BYTES = 64 * 1024 };
 #endif
-enum { GUARD_BYTES = 4096, MAX_IDLE_YIELDS = 2 * 1000 * 1000, MAX_PARAMS = 4096 };
+enum { GUARD_BYTES = 4096, MAX_IDLE_YIELDS = 2 * 1000 * 1000, MAX_PARAMS = 32764 };
 
 wm_simt_group wm_simt_group_now;
 __thread wm_simt_thread *wm_simt_self;

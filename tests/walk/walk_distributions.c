@@ -7,9 +7,15 @@
 #include "reference/random_element_job.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { PARAMETERS = 3 }; /* sets of them a distribution */
+enum { PARAMETERS = 3, CATEGORIES = 37, LENGTH = 5 }; /* sets of parameters; of tables */
+
+/* What a draw reads beside its arguments: a table and an input, in the place's memory and here. */
+typedef struct inputs {
+    walk_buffer table, in;
+} inputs;
 
 int walk_is_distribution(const wmRandomDesc *d) {
     return d->sequence == WM_SEQ_COUNTER && (d->distribution > WM_RANDOM_NORMAL || wmTypeSize(d->type) < 4 ||
@@ -36,6 +42,57 @@ static void set_parameters(const wmRandomDesc *d, wmRandomArgs *args, int set) {
                                          : 0;
 }
 
+/* Narrow and wide laws, shapes on both sides of 1, intervals in the middle, in a tail, and half-open. */
+static void set_more(const wmRandomDesc *d, wmRandomArgs *args, int set) {
+    static const double rate[] = {3, 700, 20000}, p[] = {0.5, 0.3, 0.875}, shape[] = {0.3, 1, 12.5},
+                        low[] = {-1, 2.5, -INFINITY}, high[] = {0.5, 3, -4};
+    static const uint64_t trials[] = {10, 5000, 200000};
+    if (d->distribution == WM_RANDOM_POISSON) args->rate = rate[set];
+    if (d->distribution == WM_RANDOM_BINOMIAL || d->distribution == WM_RANDOM_GEOMETRIC) args->p = p[set];
+    args->trials = trials[set];
+    args->shape = shape[set], args->shape2 = shape[(set + 1) % PARAMETERS];
+    args->location = set == 0 ? 0 : -1.5, args->scale = set == 0 ? 1 : 0.75;
+    if (d->distribution == WM_RANDOM_TRUNCATED_NORMAL) {
+        args->mean = set == 1 ? 0.25 : 0, args->std = 1;
+        args->low = low[set], args->high = high[set];
+    }
+    if (d->distribution == WM_RANDOM_PERMUTATION)
+        args->span = args->offset + (uint64_t)args->count + (set == 0 ? 0 : set == 1 ? 3 : 100000);
+    args->dimension = d->distribution == WM_RANDOM_CATEGORICAL ? CATEGORIES : LENGTH;
+}
+
+/* Weights of categories, a triangle, shape parameters; values to round with ends of every kind. */
+static inputs make_inputs(walk *w, int64_t count) {
+    static const float ends[] = {0,   -0.0f, INFINITY, -INFINITY, NAN,      1e-40f, 3e-5f,
+                                 448, 460,   65519,    65521,     3.39e38f, 1e-9f,  -57345};
+    const wmRandomDesc *d = &w->problem->u.random;
+    int rounds = d->distribution == WM_RANDOM_ROUND;
+    inputs more = {walk_new(w, 8 * (size_t)CATEGORIES, 0),
+                   walk_new(w, rounds ? 4 * (size_t)count + 4 : 8 * (size_t)LENGTH, 0)};
+    double weights[CATEGORIES];
+    if (!more.table.host || !more.in.host) return more;
+    for (int k = 0; k < CATEGORIES; k++) weights[k] = k % 5 == 4 ? 0 : 1 + (double)(walk_draw(w) % 100);
+    if (d->distribution == WM_RANDOM_CATEGORICAL) {
+        if (wmRandomAliasBuild(more.table.host, weights, CATEGORIES) != WM_OK) walk_fail(w, "%s", wmLastError());
+    } else {
+        for (int k = 0; k < LENGTH * LENGTH; k++)
+            wm_number_store(d->type == WM_F64 ? WM_F64 : WM_F32, more.table.host, k, (wm_number){0.25 + (k % 7), 0});
+    }
+    if (rounds) {
+        for (int64_t k = 0; k < count; k++) {
+            float x = (float)(walk_unit(w) * exp2((double)(walk_draw(w) % 60) - 40));
+            if (k % 9 == 3) x = ends[(uint64_t)k / 9 % (sizeof ends / sizeof *ends)];
+            memcpy(more.in.host + 4 * k, &x, 4);
+        }
+    } else {
+        for (int k = 0; k < LENGTH; k++)
+            wm_number_store(d->type == WM_F64 ? WM_F64 : WM_F32, more.in.host, k, (wm_number){k, 0});
+    }
+    walk_send(w, &more.table);
+    walk_send(w, &more.in);
+    return more;
+}
+
 static int agrees(const walk *w, const unsigned char *got, const unsigned char *want) {
     wmType type = w->problem->u.random.type;
     if (memcmp(got, want, wmTypeSize(type)) == 0) return 1;
@@ -45,49 +102,89 @@ static int agrees(const walk *w, const unsigned char *got, const unsigned char *
     return fabs(a - b) <= fmax(bound.absolute, bound.relative * fabs(b)); /* false for NaN */
 }
 
-static void judge(walk *w, const wmRandomArgs *args, const unsigned char *host) {
-    const wmRandomDesc *d = &w->problem->u.random;
-    size_t element = wmTypeSize(d->type);
-    wm_element_job job = wm_element_job_make(d, args);
-    for (int64_t i = 0; i < args->count; i++) {
-        unsigned char want[8] __attribute__((aligned(8)));
-        uint64_t index = args->offset + (uint64_t)i;
-        wm_random_element(&job, index, want);
-        if (agrees(w, host + (size_t)i * element, want)) continue;
-        walk_fail(w, "element %llu (place %lld of %lld, shifted %zu bytes) has other bits", (unsigned long long)index,
-                  (long long)i, (long long)args->count, (size_t)((uintptr_t)args->out % 16));
-        return;
+/* Elements as the headers have them, one by one or row by row, from the inputs' copies here. */
+static void expect(const wmRandomDesc *d, wmRandomArgs args, const inputs *more, unsigned char *want) {
+    static wmCountTable table;
+    args.table = more->table.host, args.in = more->in.host;
+    args.out = want;
+    wm_element_job job = wm_element_job_make(d, &args);
+    if (job.by_table) wm_count_table_make(&table, d, &args);
+    for (int64_t i = 0; i < args.count; i++) {
+        unsigned char *out = want + i * job.element;
+        uint64_t index = args.offset + (uint64_t)i;
+        if (wm_is_continuous(d->distribution))
+            wm_element_continuous(&job, index, out);
+        else if (wm_is_discrete(d->distribution))
+            wm_element_discrete(&job, &table, index, out);
+        else if (d->distribution == WM_RANDOM_ROUND)
+            wm_element_round(&job, index, (uint64_t)i, out);
+        else if (!wm_is_rows(d->distribution))
+            wm_random_element(&job, index, out);
+        else if (i % args.dimension == 0)
+            wm_random_row(&job, &args, args.offset, i / args.dimension, want);
     }
 }
 
+static void judge(walk *w, const wmRandomArgs *args, const inputs *more, const unsigned char *host) {
+    const wmRandomDesc *d = &w->problem->u.random;
+    size_t element = wmTypeSize(d->type);
+    unsigned char *want = aligned_alloc(16, ((size_t)args->count * element / 16 + 1) * 16);
+    if (!want) {
+        walk_fail(w, "no memory");
+        return;
+    }
+    expect(d, *args, more, want);
+    for (int64_t i = 0; i < args->count; i++) {
+        if (agrees(w, host + (size_t)i * element, want + (size_t)i * element)) continue;
+        walk_fail(w, "element %llu (place %lld of %lld, shifted %zu bytes) has other bits",
+                  (unsigned long long)(args->offset + (uint64_t)i), (long long)i, (long long)args->count,
+                  (size_t)((uintptr_t)args->out % 16));
+        break;
+    }
+    free(want);
+}
+
 static void one(walk *w, int64_t count, uint64_t offset, size_t shift, int set) {
-    size_t element = wmTypeSize(w->problem->u.random.type);
+    const wmRandomDesc *d = &w->problem->u.random;
+    size_t element = wmTypeSize(d->type);
+    if (wm_is_rows(d->distribution)) count = (count + LENGTH - 1) / LENGTH * LENGTH, offset = offset / LENGTH * LENGTH;
+    if (d->distribution == WM_RANDOM_PERMUTATION) offset &= 0xfffff;
     walk_buffer out = walk_new(w, (size_t)count * element, shift * element);
-    if (!out.device) return;
-    wm_args args = {.random = wmRandomArgsDefault(out.device, count, wmRandomKeyMake(walk_draw(w)))};
-    args.random.key.substream = (unsigned)(walk_draw(w) & 3);
-    args.random.offset = offset;
-    set_parameters(&w->problem->u.random, &args.random, set);
-    if (walk_run(w, &args)) {
-        walk_receive(w, &out);
-        judge(w, &args.random, out.host);
+    inputs more = make_inputs(w, count);
+    if (out.device && more.table.device && more.in.device) {
+        wm_args args = {.random = wmRandomArgsDefault(out.device, count, wmRandomKeyMake(walk_draw(w)))};
+        args.random.key.substream = (unsigned)(walk_draw(w) & 3);
+        args.random.offset = offset;
+        args.random.table = more.table.device;
+        args.random.in = set == 2 && d->distribution == WM_RANDOM_NORMAL_VECTORS ? NULL : more.in.device;
+        set_parameters(d, &args.random, set);
+        set_more(d, &args.random, set);
+        if (walk_run(w, &args)) {
+            walk_receive(w, &out);
+            if (!args.random.in) memset(more.in.host, 0, more.in.bytes); /* a mean of 0 adds the same as none */
+            judge(w, &args.random, &more, out.host);
+        }
     }
     walk_free(w, &out);
+    walk_free(w, &more.table);
+    walk_free(w, &more.in);
 }
 
 /* Narrow types have many elements a tile: counts around 2^15 bytes reach whole tiles and both ends. */
 void walk_distributions(walk *w) {
+    wmDistribution d = w->problem->u.random.distribution;
     static const int64_t counts[] = {1, 2, 3, 5, 15, 31, 1000, 4099};
     static const uint64_t offsets[] = {0, 1, 7, 13, 4294967293u, 17179869187u, 9223372036854775811u};
     size_t element = wmTypeSize(w->problem->u.random.type), places = 16 / element;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         one(w, counts[i], offsets[walk_draw(w) % 7], i % places, (int)(i % PARAMETERS));
     for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) one(w, 1037, offsets[i], 0, (int)(i % PARAMETERS));
+    if (d != WM_RANDOM_PERMUTATION && !wm_is_rows(d)) one(w, 100, UINT64_MAX - 30, 1, 0); /* wraps */
+    if (wm_is_continuous(d) || wm_is_rows(d) || d >= WM_RANDOM_CATEGORICAL) return;
     for (int set = 0; set < PARAMETERS; set++) {
         one(w, (int64_t)(70000 / element), 0, 0, set);
         one(w, (int64_t)(70000 / element), walk_draw(w) % 1000, 0, set);
     }
     for (size_t shift = 1; shift < places; shift++)
         one(w, (int64_t)(40000 / element), shift, (3 * shift) % places, (int)(shift % PARAMETERS));
-    one(w, 100, UINT64_MAX - 30, 1, 0); /* wraps */
 }

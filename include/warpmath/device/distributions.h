@@ -8,5 +8,9 @@
 #define WARPMATH_DEVICE_DISTRIBUTIONS_H
 
 #include <warpmath/device/dist_basic.h>
+#include <warpmath/device/dist_choice.h>
+#include <warpmath/device/dist_continuous.h>
+#include <warpmath/device/dist_discrete.h>
+#include <warpmath/device/dist_rows.h>
 
 #endif
