@@ -373,6 +373,20 @@ class Random(ToolTest):
         whole = self.draw("bits", str(2**24 + 9), "--seed", "3")
         np.testing.assert_array_equal(whole[-20:], words32(3, 0, 2**24 - 11, 20))
 
+    def test_distributions(self):
+        dice = self.draw("integers", "10000", "--base", "1", "--span", "6", "--dtype", "i1")
+        self.assertEqual((dice.dtype, set(dice.tolist())), (np.int8, {1, 2, 3, 4, 5, 6}))
+        coins = self.draw("bernoulli", "10000", "--p", "0.25")
+        self.assertTrue(coins.dtype == np.uint8 and 2200 < coins.sum() < 2800)
+        order = self.draw("permutation", "1000", "--span", "1000")
+        self.assertEqual(sorted(order.tolist()), list(range(1000)))
+        counts = self.draw("poisson", "10000", "--rate", "30")
+        self.assertTrue(abs(counts.mean() - 30) < 0.4 and abs(counts.var() - 30) < 3)
+        x = self.draw("truncated_normal", "1000", "--low", "1", "--high", "2", "--dtype", "f2")
+        self.assertTrue(x.dtype == np.float16 and (x >= 1).all() and (x <= 2).all())
+        self.assertTrue((self.draw("uniform", "1000", "--interval", "open") > 0).all())
+        self.assertTrue(abs(self.draw("gamma", "10000", "--shape1", "4", "--scale", "2").mean() - 8) < 0.3)
+
     def test_shapes(self):
         self.assertEqual(self.draw("normal", "2,3,4").shape, (2, 3, 4))
         self.assertEqual(self.draw("normal", "2x3").shape, (2, 3))
@@ -384,10 +398,13 @@ class Random(ToolTest):
 
     def test_failures(self):
         out = ("--shape", "5", "-o", self.path("r.npy"))
-        self.fail_with(2, "is none of bits uniform normal", "random", "cauchy", *out)
+        self.fail_with(2, "is none of bits uniform normal", "random", "zipf", *out)
         self.fail_with(2, "--dtype", "random", "bits", "--dtype", "f4", *out)
         self.fail_with(2, "--dtype", "random", "normal", "--dtype", "u4", *out)
         self.fail_with(2, "no meaning for normal", "random", "normal", "--low", "1", *out)
+        self.fail_with(2, "no meaning for gamma", "random", "gamma", "--p", "0.5", *out)
+        self.fail_with(2, "closed_open", "random", "uniform", "--interval", "half", *out)
+        self.fail_with(1, "args.p is 2", "random", "bernoulli", "--p", "2", *out)
         self.fail_with(2, "is to be below", "random", "uniform", "--low", "1", "--high", "1", *out)
         self.fail_with(2, "is to be above 0", "random", "normal", "--std", "0", *out)
         self.fail_with(2, "no finite number", "random", "normal", "--std", "nan", *out)
