@@ -181,6 +181,117 @@ def normal_element(key, i, fmt):
     return normal64(w[0] | w[1] << 32, w[2] | w[3] << 32)[i & 1]
 
 
+# ---- Made in f64 ----
+
+LN2 = Fraction(float.fromhex("0x1.62e42fefa39efp-1"))
+
+
+def r64(x):
+    return nearest(x, F64)
+
+
+def log64(x):
+    k = 0
+    while x >= Fraction(2) ** (k + 1):
+        k += 1
+    while x < Fraction(2) ** k:
+        k -= 1
+    f = 2 - x / Fraction(2) ** k
+    return r64((k + 1) * LN2 + r64(r64(horner(RADIUS64, f, 53) * f) * Fraction(-1, 2)))
+
+
+def root64(x):
+    from random_vectors import rooted
+    return rooted(x, 53)
+
+
+def halves(w):
+    return w[0] | w[1] << 32, w[2] | w[3] << 32
+
+
+def minus_log_u(z):
+    return square64(z) / 2
+
+
+def tangent(z):
+    first, second = normal64(0, z)
+    return r64(second / first)
+
+
+def weibull(z, shape):
+    return exp64(r64(log64(minus_log_u(z)) / shape))
+
+
+def gamma_body(key, i, a):
+    d = r64((r64(a + 1) if a < 1 else a) - Fraction(float.fromhex("0x1.5555555555555p-2")))
+    c = r64(1 / root64(r64(9 * d)))
+    attempt = 0
+    while True:
+        attempt += 1
+        x = normal64(*halves(block(key, i, LANE64 + 2 * attempt - 1)))[0]
+        v = r64(c * x + 1)
+        if not v > Fraction(1, 10**50):
+            continue
+        v = r64(r64(v * v) * v)
+        e = minus_log_u(halves(block(key, i, LANE64 + 2 * attempt))[0])
+        room = r64(d * r64(r64(v - 1) - log64(v)))
+        if r64(r64(x * x) * Fraction(-1, 2) + room) <= e:
+            return r64(d * v)
+
+
+def gamma(key, i, a):
+    if a >= 1:
+        return gamma_body(key, i, a)
+    return exp64(r64(log64(gamma_body(key, i, a)) - r64(minus_log_u(wide(key, i)) / a)))
+
+
+def geometric(z, p):
+    scale = r64(-1 / log64(r64(1 - p)))
+    return int(r64(minus_log_u(z) * scale))
+
+
+# ---- Choices ----
+
+def mix(x, k):
+    x = (x ^ k) * 0x85EBCA6B & M32
+    x = (x ^ x >> 13) * 0xC2B2AE35 & M32
+    return x ^ x >> 16
+
+
+def permuted(key, span, i):
+    if span <= 20:
+        orders = 1
+        for k in range(2, span + 1):
+            orders *= k
+        number, left = integers(key, 0, 64, 0, orders), list(range(span))
+        for place in range(i + 1):
+            number, at = divmod(number, span - place)
+            value = left.pop(at)
+        return value
+    bits = (span - 1).bit_length()
+    low = bits - bits // 2
+    keys = [w for n in range(4) for w in block(key, 4 * bits + n, 5 << 24)]
+    while True:
+        left, right = i >> low, i & (1 << low) - 1
+        for r in range(0, 16, 2):
+            left ^= mix(right, keys[r]) & (1 << bits // 2) - 1
+            right ^= mix(left, keys[r + 1]) & (1 << low) - 1
+        i = left << low | right
+        if i < span:
+            return i
+
+
+def rounded_at_random(key, i, x, fmt, largest):
+    word = half(key, i) << 16 if fmt == BF16 else word_of(key, i)
+    u = unit(x, fmt)
+    steps, part = divmod(abs(x) / u, 1)
+    steps += ((part * 2**32).__floor__() + word) >> 32
+    return (min(steps * u, largest)) * (1 if x >= 0 else -1)
+
+
+word_of = word
+
+
 # ---- Output ----
 
 def hexed(x, fmt):
@@ -243,6 +354,29 @@ def main():
                 values.append(hexed(exp(x), fmt))
             rows.append(start + [mean.hex(), std.hex(), *values])
     table("lognormal_vectors", "double mean, std; float f32; double f64;", rows)
+    rows = []
+    for key, i, start in places():
+        z = wide(key, i)
+        flip = -1 if z >> 63 else 1
+        values = [flip * minus_log_u(z), r64(minus_log_u(z ^ M64) - minus_log_u(z)), -log64(minus_log_u(z)),
+                  weibull(z, Fraction(7, 4)), tangent(z), gamma(key, i, Fraction(5, 2)), gamma(key, i, Fraction(1, 4))]
+        rows.append(start + [hexed(x, F64) for x in values] + ["%dull" % geometric(z, Fraction(0.3))])
+    table("f64_vectors", "double laplace, logistic, gumbel, weibull, cauchy, gamma, small_gamma; unsigned long long geometric;",
+          rows)
+    rows = []
+    for key, i, start in places():
+        for span in (6, 20, 21, 1000, 2**33):
+            rows.append(start + ["0x%xull" % span, "0x%xull" % permuted(key, span, i % span)])
+    table("permutation_vectors", "unsigned long long span, value;", rows)
+    rows = []
+    e4m3, e5m2 = (4, -9), (3, -16)
+    for key, i, start in places():
+        for x in (1.2345, -0.0301, 3e-6, 300.7):
+            exact = nearest(Fraction(x), F32)
+            values = [rounded_at_random(key, i, exact, fmt, most) for fmt, most in
+                      ((F16, 65504), (BF16, 2**127), (e4m3, 448), (e5m2, 57344))]
+            rows.append(start + [hexed(exact, F32)] + [hexed(v, F32) for v in values])
+    table("rounding_vectors", "float x, f16, bf16, e4m3, e5m2;", rows)
     print("/* clang-format on */")
 
 

@@ -4,6 +4,7 @@
  * exhaustively at small word sizes, parameters refused by name and value, cursors of narrow elements.
  */
 #include "distribution_vectors.h"
+#include "reference/number.h"
 #include "reference/random_element_job.h"
 
 #include <warpmath/device/distributions.h>
@@ -101,6 +102,46 @@ static void lognormals(void **unused) {
         double mean = lognormal_vectors[k].mean, std = lognormal_vectors[k].std;
         assert_true(wmLognormalF32(key, i, (float)mean, (float)std) == lognormal_vectors[k].f32);
         assert_true(wmLognormalF64(key, i, mean, std) == lognormal_vectors[k].f64);
+    }
+}
+
+static void made_in_f64(void **unused) {
+    (void)unused;
+    for (size_t k = 0; k < COUNT(f64_vectors); k++) {
+        wmRandomKey key = {f64_vectors[k].seed, f64_vectors[k].substream};
+        uint64_t i = f64_vectors[k].i;
+        assert_true(wmLaplace(key, i) == f64_vectors[k].laplace);
+        assert_true(wmLogistic(key, i) == f64_vectors[k].logistic);
+        assert_true(wmGumbel(key, i) == f64_vectors[k].gumbel);
+        assert_true(wmWeibull(key, i, 1.75) == f64_vectors[k].weibull);
+        assert_true(wmCauchy(key, i) == f64_vectors[k].cauchy);
+        assert_true(wmGamma(key, i, 2.5) == f64_vectors[k].gamma);
+        assert_true(wmGamma(key, i, 0.25) == f64_vectors[k].small_gamma);
+        assert_true(wmGeometric(key, i, wmGeometricScale(0.3)) == f64_vectors[k].geometric);
+    }
+}
+
+static void choices(void **unused) {
+    (void)unused;
+    for (size_t k = 0; k < COUNT(permutation_vectors); k++) {
+        wmRandomKey key = {permutation_vectors[k].seed, permutation_vectors[k].substream};
+        uint64_t span = permutation_vectors[k].span;
+        wmPermutation p = wmPermutationMake(key, span);
+        assert_true(wmPermute(&p, permutation_vectors[k].i % span) == permutation_vectors[k].value);
+    }
+    for (size_t k = 0; k < COUNT(rounding_vectors); k++) {
+        wmRandomKey key = {rounding_vectors[k].seed, rounding_vectors[k].substream};
+        uint64_t i = rounding_vectors[k].i;
+        float x = rounding_vectors[k].x;
+        unsigned word = wmBitsU32(key, i);
+        wm_u32 got[4] = {wmRoundAtRandom(x, word, wmRoundedF16()),
+                         wmRoundAtRandom(x, wmBitsU16(key, i) << 16, wmRoundedBf16()),
+                         wmRoundAtRandom(x, word, wmRoundedE4m3()), wmRoundAtRandom(x, word, wmRoundedE5m2())};
+        assert_true(wm_f32_of_f16(got[0]) == rounding_vectors[k].f16);
+        assert_true(wm_f32_of_bf16(got[1]) == rounding_vectors[k].bf16);
+        assert_true(wm_f32_of_f16(got[3] << 8) == rounding_vectors[k].e5m2);
+        unsigned char byte = (unsigned char)got[2];
+        assert_true(wm_number_load(WM_F8E4M3, &byte, 0).re == (double)rounding_vectors[k].e4m3);
     }
 }
 
@@ -510,6 +551,8 @@ int main(void) {
         cmocka_unit_test(narrow_uniforms_are_exact),
         cmocka_unit_test(integers_exhaustively),
         cmocka_unit_test(products_of_64_bits),
+        cmocka_unit_test(made_in_f64),
+        cmocka_unit_test(choices),
         cmocka_unit_test(alias_tables),
         cmocka_unit_test(roundings_at_the_ends),
         cmocka_unit_test(extreme_words),
