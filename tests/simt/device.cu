@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels that use tile.cuh, reduce.cuh and fft_thread.cuh as a user would. */
+#include <warpmath/device/bulk.cuh>
 #include <warpmath/device/fft_thread.cuh>
 #include <warpmath/device/reduce.cuh>
 #include <warpmath/device/tile.cuh>
@@ -131,3 +132,36 @@ WM_KERNEL wm_device_fft_warp_kernel(WM_PARAMS(wm_device_fft)) {
     wmFftScaleBy(x, 1.0f / N);
     wmFftWrite<N>(reinterpret_cast<wmC64 *>(p.y) + first, x);
 }
+
+/* ---- A block's transform of what the copy engine brings, and takes away ---- */
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+typedef struct wm_device_bulk {
+    wmC64 x[256];
+    unsigned char slab[wmFftSmem(256)];
+    wm_mbarrier full;
+} wm_device_bulk;
+
+WM_KERNEL __launch_bounds__(wmFftThreads(256)) wm_device_fft_bulk_kernel(WM_PARAMS(wm_device_fft)) {
+    wm_device_bulk *s = wm_shared<wm_device_bulk>();
+    wmC64 x[wmFftElements(256)];
+    if (wm_thread() == 0) {
+        wm_mbarrier_init(&s->full, 1);
+        wm_mbarrier_init_fence();
+        wm_mbarrier_expect(&s->full, (int)sizeof s->x);
+        wm_bulk_load(s->x, p.x + (wm_i64)blockIdx.x * 512, (int)sizeof s->x, &s->full);
+    }
+    wm_barrier();
+    wm_mbarrier_wait(&s->full, 0);
+    wmFftRead<256>(x, s->x);
+    wmFftBlock<256, WM_FORWARD>(x, s->slab);
+    wmFftWrite<256>(s->x, x);
+    wm_async_fence();
+    wm_barrier();
+    if (wm_thread() == 0) {
+        wm_bulk_store(p.y + (wm_i64)blockIdx.x * 512, s->x, (int)sizeof s->x);
+        wm_tma_commit();
+        wm_tma_wait_read<0>();
+    }
+}
+#endif

@@ -26,6 +26,7 @@ KERNEL(sums);
 KERNEL(sums_warp);
 KERNEL(fft_thread);
 KERNEL(fft_warp);
+KERNEL(fft_bulk);
 
 typedef struct product_case {
     const char *name;
@@ -145,6 +146,23 @@ static void transforms_of(void (*kernel)(const void *), int n, int threads, size
     wm_area_end(p.y);
 }
 
+/* 16 threads a block, half a warp: barriers of a part of one, too. */
+static void bulk_transforms(void **state) {
+    float x[2 * POINTS];
+    (void)state;
+    for (int i = 0; i < 2 * POINTS; i++) x[i] = (float)((i * 7919) % 1000) / 500 - 1;
+    for (unsigned seed = 0; seed < 3; seed++) {
+        wm_device_fft p = {to_device(x, sizeof x), wm_area_new(sizeof x)};
+        wm_simt_seed(seed);
+        assert_int_equal(launch(wm_device_fft_bulk_kernel, POINTS / 256, 0, 16, 256 * 8 + 272 * 8 + 8, &p, sizeof p),
+                         0);
+        assert_string_equal(wm_simt_faults(), "");
+        compare_transforms(x, p.y, x, 256);
+        wm_area_end(p.x);
+        wm_area_end(p.y);
+    }
+}
+
 static void transforms(void **state) {
     (void)state;
     transforms_of(wm_device_fft_thread_kernel, 16, POINTS / 16, 0);
@@ -153,12 +171,13 @@ static void transforms(void **state) {
 
 int test_device(void) {
     enum { CASES = sizeof products / sizeof *products };
-    struct CMUnitTest tests[CASES + 2];
+    struct CMUnitTest tests[CASES + 3];
     for (size_t i = 0; i < CASES; i++) {
         struct CMUnitTest t = {products[i].name, tile_product, NULL, NULL, (void *)(uintptr_t)&products[i]};
         tests[i] = t;
     }
     tests[CASES] = (struct CMUnitTest)cmocka_unit_test(sums);
     tests[CASES + 1] = (struct CMUnitTest)cmocka_unit_test(transforms);
+    tests[CASES + 2] = (struct CMUnitTest)cmocka_unit_test(bulk_transforms);
     return cmocka_run_group_tests_name("device", tests, NULL, NULL);
 }
