@@ -14,13 +14,14 @@
  * takes about 45 for bits, 52 for uniforms, 117 for f32 and 160 for f64 normals, of which 19 products of 32 x 32 -> 64
  * bits at a quarter of the rate. So bits and uniforms are bound by memory, normals by issue.
  *
- * Measured as loops of perf/probe_normal.cu on an H200, November 2026, of memset in the same run: bits 1.01, uniform
- * f32 1.00, f64 1.01, normal f32 0.70, f64 0.50.
+ * Measured on an H200, November 2026, of memset in the same run (perf/prove_random.cu): bits 1.01, u64 1.04, uniform
+ * f32 1.02, f64 0.99, normal f32 0.67, f64 0.52; 1.13, -, 1.17, 2.2, 1.31 and 1.54 times the better of cuRAND's orders.
  */
 #include <warpmath/device/base.cuh>
 
 #include "lib/solver.h"
 #include "random_draw.h"
+#include "random_store.cuh"
 #include "reference/random_fill.h"
 
 #include <string.h>
@@ -50,32 +51,11 @@ WM_DEVICE wmWords draw_block(const wm_random_draw &p, wm_u64 first, int i) {
     return c;
 }
 
-/* One access for certain: as a plain assignment the compiler took it apart into four, at a third of the speed. */
-WM_DEVICE void store_block(wm_u32 *to, wm_u32 a, wm_u32 b, wm_u32 c, wm_u32 d) {
-    __stcg(reinterpret_cast<uint4 *>(to), make_uint4(a, b, c, d));
-}
-
 /* A block that may lie partly or wholly outside the range: word `at` is its first. */
 WM_DEVICE void store_edge(const wm_random_draw &p, wm_i64 at, const wmWords &w) {
     WM_UNROLL
     for (int k = 0; k < 4; k++)
         if (at + k >= p.from && at + k < p.to) p.out[at + k - p.from] = w.w[k];
-}
-
-/*
- * Blocks that start `ahead` words (1 to 3) past a multiple of 16 bytes: each lane stores the 16 bytes below its block's
- * start and up, the tail of the lane below's block and the head of its own. The warp's ends go word by word.
- */
-WM_DEVICE void store_shifted(wm_u32 *to, int ahead, const wmWords &w) {
-    wm_u32 b1 = wm_shuffle_up(w.w[1], 1), b2 = wm_shuffle_up(w.w[2], 1), b3 = wm_shuffle_up(w.w[3], 1);
-    if (wm_lane() > 0) {
-        wm_u32 first = ahead == 1 ? b3 : ahead == 2 ? b2 : b1, second = ahead == 1 ? w.w[0] : ahead == 2 ? b3 : b2;
-        wm_u32 third = ahead == 1 ? w.w[1] : ahead == 2 ? w.w[0] : b3;
-        store_block(to - ahead, first, second, third, ahead == 1 ? w.w[2] : ahead == 2 ? w.w[1] : w.w[0]);
-    }
-    WM_UNROLL
-    for (int k = 0; k < 4; k++)
-        if (k < 4 - ahead ? wm_lane() == 0 : wm_lane() == WM_WARP - 1) to[k] = w.w[k];
 }
 
 /* The tile's blocks, each in one aligned store. PLAIN: scale 1 and shift 0, whose fma changes no bit and is left out.
@@ -87,7 +67,7 @@ WM_DEVICE void draw_inside(const wm_random_draw &p, wm_u64 block, wm_u32 *to) {
         int i = wm_thread() + j * THREADS;
         wmWords w = draw_block(p, block, i);
         w = wm_random_value(KIND, PLAIN, w, &p.line);
-        store_block(to + 4 * i, w.w[0], w.w[1], w.w[2], w.w[3]);
+        wm_store_words(to + 4 * i, w.w[0], w.w[1], w.w[2], w.w[3]);
     }
 }
 
@@ -99,7 +79,7 @@ WM_DEVICE void draw_outside(const wm_random_draw &p, wm_u64 block, wm_i64 tile_w
         wmWords w = draw_block(p, block, i);
         w = wm_random_value(KIND, 0, w, &p.line);
         if (inside) {
-            store_shifted(p.out + (tile_word - p.from) + 4 * i, p.ahead, w);
+            wm_store_shifted(p.out + (tile_word - p.from) + 4 * i, p.ahead, w);
         } else {
             store_edge(p, tile_word + 4 * i, w);
         }
@@ -114,7 +94,7 @@ WM_DEVICE void draw_tile(const wm_random_draw &p) {
     int inside = tile_word >= p.from && tile_word + 4 * N <= p.to;
     if (!inside || p.ahead) {
         draw_outside<KIND, BLOCKS>(p, block, tile_word, inside);
-    } else if (KIND == WM_DRAW_NORMAL_F32 && p.plain) { /* where 4 instructions of 117 show */
+    } else if (KIND != WM_DRAW_BITS && p.plain) {
         draw_inside<KIND, BLOCKS, 1>(p, block, p.out + (tile_word - p.from));
     } else {
         draw_inside<KIND, BLOCKS, 0>(p, block, p.out + (tile_word - p.from));
@@ -125,11 +105,20 @@ WM_DEVICE void draw_tile(const wm_random_draw &p) {
 WM_KERNEL __launch_bounds__(THREADS) wm_random_philox_bits(WM_PARAMS(wm_random_draw)) {
     draw_tile<WM_DRAW_BITS, 2>(p);
 }
+WM_KERNEL __launch_bounds__(THREADS) wm_random_philox_bits_4(WM_PARAMS(wm_random_draw)) {
+    draw_tile<WM_DRAW_BITS, 4>(p);
+}
 WM_KERNEL __launch_bounds__(THREADS) wm_random_philox_uniform_f32(WM_PARAMS(wm_random_draw)) {
     draw_tile<WM_DRAW_UNIFORM_F32, 2>(p);
 }
+WM_KERNEL __launch_bounds__(THREADS) wm_random_philox_uniform_f32_4(WM_PARAMS(wm_random_draw)) {
+    draw_tile<WM_DRAW_UNIFORM_F32, 4>(p);
+}
 WM_KERNEL __launch_bounds__(THREADS) wm_random_philox_uniform_f64(WM_PARAMS(wm_random_draw)) {
     draw_tile<WM_DRAW_UNIFORM_F64, 2>(p);
+}
+WM_KERNEL __launch_bounds__(THREADS) wm_random_philox_uniform_f64_4(WM_PARAMS(wm_random_draw)) {
+    draw_tile<WM_DRAW_UNIFORM_F64, 4>(p);
 }
 WM_KERNEL __launch_bounds__(THREADS) wm_random_philox_normal_f32(WM_PARAMS(wm_random_draw)) {
     draw_tile<WM_DRAW_NORMAL_F32, 8>(p);
@@ -156,8 +145,11 @@ typedef struct variant {
 
 static const variant variants[] = {
     {WM_DRAW_BITS,        2, 0.95, "wm_random_philox_bits",             wm_random_philox_bits            },
+    {WM_DRAW_BITS,        4, 0.95, "wm_random_philox_bits_4",           wm_random_philox_bits_4          },
     {WM_DRAW_UNIFORM_F32, 2, 0.95, "wm_random_philox_uniform_f32",      wm_random_philox_uniform_f32     },
-    {WM_DRAW_UNIFORM_F64, 2, 0.95, "wm_random_philox_uniform_f64",      wm_random_philox_uniform_f64     },
+    {WM_DRAW_UNIFORM_F32, 4, 0.98, "wm_random_philox_uniform_f32_4",    wm_random_philox_uniform_f32_4   },
+    {WM_DRAW_UNIFORM_F64, 2, 0.93, "wm_random_philox_uniform_f64",      wm_random_philox_uniform_f64     },
+    {WM_DRAW_UNIFORM_F64, 4, 0.98, "wm_random_philox_uniform_f64_4",    wm_random_philox_uniform_f64_4   },
     {WM_DRAW_NORMAL_F32,  8, 0.66, "wm_random_philox_normal_f32",       wm_random_philox_normal_f32      },
     {WM_DRAW_NORMAL_F32,  2, 0.62, "wm_random_philox_normal_f32_small", wm_random_philox_normal_f32_small},
     {WM_DRAW_NORMAL_F64,  8, 0.48, "wm_random_philox_normal_f64",       wm_random_philox_normal_f64      },

@@ -94,6 +94,8 @@ static int offer(wmContext *context, const wm_problem *problem, wm_offer *out, i
     if (!wm_library_get(WM_LIB_CURAND, &missing)) return wm_refuse(why, "%s", missing);
     pthread_once(&once, find_symbols);
     if (!curand.complete) return wm_refuse(why, "libcurand lacks a function of its API");
+    if (d->generator == WM_PHILOX4X32_10 && d->distribution == WM_RANDOM_UNIFORM && d->type == WM_F64)
+        return wm_refuse(why, "its offset counts words, not f64 values; random_any draws these at any offset");
     if (capacity < 1) return 0;
     /* Fractions of the memset bandwidth that it was measured at on an H200: 0.84 bits, 0.45 normals, 0.31 in f64. */
     double fraction = d->distribution == WM_RANDOM_NORMAL ? (d->type == WM_F64 ? 0.31 : 0.45) : 0.84;

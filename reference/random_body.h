@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loop over Philox blocks, compiled once an instruction set: random_base.c, random_avx2.c, random_avx512.c include
- * it.
+ * The loop over Philox blocks, compiled once an instruction set: random_base.c (SSE2, NEON), random_sse42.c,
+ * random_avx2.c and random_avx512.c include it.
  *
  * Philox runs in 64-bit lanes of which the low half counts: the 32 x 32 -> 64 bit product ignores the upper halves, and
  * the product's own halves are one shift apart. Two vectors, of the even and of the odd blocks, interleave into one of
@@ -14,6 +14,8 @@
 
 #if defined(__SSE2__)
 #include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
 #endif
 
 #define INLINE static inline __attribute__((always_inline))
@@ -44,6 +46,8 @@ INLINE lanes multiply(lanes a, lanes b) {
     return (lanes)_mm256_mul_epu32((__m256i)a, (__m256i)b);
 #elif defined(__SSE2__)
     return (lanes)_mm_mul_epu32((__m128i)a, (__m128i)b);
+#elif defined(__ARM_NEON)
+    return (lanes)vmull_u32(vmovn_u64((uint64x2_t)a), vmovn_u64((uint64x2_t)b));
 #else
     return (a & 0xffffffffu) * (b & 0xffffffffu);
 #endif

@@ -81,7 +81,7 @@ static void fill(void *user, int64_t from, int64_t to, int thread) {
 
 static wmStatus run(const wm_run *run) {
     const wmRandomArgs *args = &run->args->random;
-    wm_random_blocks bodies[3];
+    wm_random_blocks bodies[WM_RANDOM_BODIES];
     int best = wm_random_bodies(bodies, NULL) - 1;
     const wmRandomDesc *d = &run->problem->u.random;
     task t = {wm_random_job_make(d, args),         bodies[best], args->offset,

@@ -25,12 +25,13 @@ wm_random_job wm_random_job_make(const wmRandomDesc *desc, const wmRandomArgs *a
     return job;
 }
 
-int wm_random_bodies(wm_random_blocks out[3], const char *names[3]) {
-    const char *ignored[3];
+int wm_random_bodies(wm_random_blocks out[WM_RANDOM_BODIES], const char *names[WM_RANDOM_BODIES]) {
+    const char *ignored[WM_RANDOM_BODIES];
     if (!names) names = ignored;
     int n = 0;
     out[n] = wm_random_blocks_base, names[n++] = "baseline";
 #if defined(__x86_64__)
+    if (__builtin_cpu_supports("sse4.2")) out[n] = wm_random_blocks_sse42, names[n++] = "SSE4.2";
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         out[n] = wm_random_blocks_avx2, names[n++] = "AVX2";
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&

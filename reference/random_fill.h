@@ -30,11 +30,14 @@ wm_random_job wm_random_job_make(const wmRandomDesc *desc, const wmRandomArgs *a
 typedef void (*wm_random_blocks)(const wm_random_job *job, uint64_t block, int64_t blocks, unsigned char *out);
 
 void wm_random_blocks_base(const wm_random_job *job, uint64_t block, int64_t blocks, unsigned char *out);
+void wm_random_blocks_sse42(const wm_random_job *job, uint64_t block, int64_t blocks, unsigned char *out);
 void wm_random_blocks_avx2(const wm_random_job *job, uint64_t block, int64_t blocks, unsigned char *out);
 void wm_random_blocks_avx512(const wm_random_job *job, uint64_t block, int64_t blocks, unsigned char *out);
 
+enum { WM_RANDOM_BODIES = 4 };
+
 /** The bodies that this CPU can run, the best one last; gives their number. `names` may be NULL. */
-int wm_random_bodies(wm_random_blocks out[3], const char *names[3]);
+int wm_random_bodies(wm_random_blocks out[WM_RANDOM_BODIES], const char *names[WM_RANDOM_BODIES]);
 
 /**
  * Elements offset … offset + count - 1 (modulo 2^64) of the job's sequence to out[0 … count - 1], by the given body.

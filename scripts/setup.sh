@@ -53,6 +53,7 @@ cmocka     | cmocka, the test library    | libcmocka-dev                     | l
 dlpack     | DLPack's header             | libdlpack-dev                     | dlpack-devel                        | dlpack                  | dlpack
 numpy      | NumPy for /usr/bin/python3  | python3-numpy                     | python3-numpy                       | numpy                   | py-numpy
 +random123 | Random123, an oracle        | librandom123-dev                  | Random123-devel                     | random123               | random123
++dieharder | dieharder, a statistics suite | dieharder                      | dieharder                           | dieharder               | dieharder
 pkgconfig  | pkg-config                  | pkg-config                        | pkgconf-pkg-config                  | pkg-config              | pkgconf
 '
 needs_of_all="$needs_of_test"'
@@ -72,6 +73,7 @@ have_cmocka() {
 }
 have_dlpack() { printf '#include <dlpack/dlpack.h>\n' | "${CC:-cc}" -E -x c - >/dev/null 2>&1; }
 have_numpy() { /usr/bin/python3 -c 'import numpy' >/dev/null 2>&1; }
+have_dieharder() { command -v dieharder >/dev/null; }
 have_random123() {
     printf '#include <Random123/philox.h>\n' | "${CC:-cc}" -E -x c - >/dev/null 2>&1
 }

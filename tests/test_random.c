@@ -302,8 +302,8 @@ static void check_slice(const wm_random_job *job, wm_random_blocks body, uint64_
 static void slices_equal_scalars(void **unused) {
     (void)unused;
     static const uint64_t bases[] = {0, 1ull << 32, 1ull << 33, 1ull << 34, 1ull << 63, 0};
-    wm_random_blocks bodies[3];
-    const char *names[3];
+    wm_random_blocks bodies[WM_RANDOM_BODIES];
+    const char *names[WM_RANDOM_BODIES];
     int n = wm_random_bodies(bodies, names);
     for (int body = 0; body < n; body++) {
         printf("  %s\n", names[body]);
@@ -321,7 +321,7 @@ static void instruction_sets_agree(void **unused) {
     (void)unused;
     enum { BYTES = 1 << 20 };
     unsigned char *a = malloc(BYTES), *b = malloc(BYTES);
-    wm_random_blocks bodies[3];
+    wm_random_blocks bodies[WM_RANDOM_BODIES];
     int n = wm_random_bodies(bodies, NULL);
     assert_non_null(a);
     assert_non_null(b);

@@ -3,6 +3,8 @@
  * The generators beside Philox4x32-10: published answers, the words of their lanes by the specification spelled a
  * second time, and Random123 itself (Debian: librandom123-dev) over random and extreme inputs. WM_TEST_SEED replays.
  */
+#include "reference/random_fill.h"
+
 #include <warpmath/warpmath.h>
 
 #include <setjmp.h>
@@ -218,14 +220,63 @@ static void random123(void **unused) {
 #endif
 }
 
+/* ---- The CPU's bodies, for every instruction set ---- */
+
+static wmWords value_of(int kind, wmWords w, const wm_random_line *line) {
+    switch (kind) {
+    case WM_DRAW_UNIFORM_F32:
+        return wm_source_value(WM_DRAW_UNIFORM_F32, w, line);
+    case WM_DRAW_UNIFORM_F64:
+        return wm_source_value(WM_DRAW_UNIFORM_F64, w, line);
+    case WM_DRAW_NORMAL_F32:
+        return wm_source_value(WM_DRAW_NORMAL_F32, w, line);
+    case WM_DRAW_NORMAL_F64:
+        return wm_source_value(WM_DRAW_NORMAL_F64, w, line);
+    case WM_DRAW_CURAND_F32:
+        return wm_source_value(WM_DRAW_CURAND_F32, w, line);
+    case WM_DRAW_CURAND_F64:
+        return wm_source_value(WM_DRAW_CURAND_F64, w, line);
+    default:
+        return w;
+    }
+}
+
+static void bodies_by_blocks(void **unused) {
+    (void)unused;
+    enum { BLOCKS = 300 };
+    wm_random_blocks bodies[WM_RANDOM_BODIES];
+    static unsigned char got[16 * BLOCKS];
+    int n = wm_random_bodies(bodies, NULL);
+    for (int i = 0; i < 60 * n; i++) {
+        int source = i / n % WM_SOURCES, kind = (int)(draw() % WM_DRAW_ALL_KINDS);
+        wm_random_job job = {
+            kind, 4, {pick(), (unsigned)pick()},
+              { 0.5f, 2.0f,                0.5, 2.0},
+              source
+        };
+        uint64_t block = pick() >> 3;
+        int64_t blocks = (int64_t)(draw() % BLOCKS);
+        bodies[i % n](&job, block, blocks, got);
+        for (int64_t k = 0; k < blocks; k++) {
+            wmWords w = wm_source_words(source, kind == WM_DRAW_CURAND_F64, job.key, block + (uint64_t)k);
+            w = value_of(kind, w, &job.line);
+            assert_memory_equal(got + 16 * k, &w, sizeof w);
+        }
+    }
+}
+
 int main(void) {
     const char *text = getenv("WM_TEST_SEED");
     state = text ? strtoull(text, NULL, 0) : (uint64_t)time(NULL);
     printf("WM_TEST_SEED=%llu\n", (unsigned long long)state);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_of_philox4x64),           cmocka_unit_test(answers_of_threefry2x32),
-        cmocka_unit_test(answers_of_threefry4x64),         cmocka_unit_test(words_of_lanes),
-        cmocka_unit_test(default_generator_is_the_header), cmocka_unit_test(random123),
+        cmocka_unit_test(answers_of_philox4x64),
+        cmocka_unit_test(answers_of_threefry2x32),
+        cmocka_unit_test(answers_of_threefry4x64),
+        cmocka_unit_test(words_of_lanes),
+        cmocka_unit_test(default_generator_is_the_header),
+        cmocka_unit_test(random123),
+        cmocka_unit_test(bodies_by_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,7 +64,7 @@ static void *draw(int kind, int element, wmRandomKey key, uint64_t offset, int64
         kind, element, key, {1, 0, 1, 0},
            WM_PHILOX4X32_10
     };
-    wm_random_blocks bodies[3];
+    wm_random_blocks bodies[WM_RANDOM_BODIES];
     void *out = malloc((size_t)(count * element));
     assert_non_null(out);
     wm_random_fill(&job, bodies[wm_random_bodies(bodies, NULL) - 1], offset, count, out);

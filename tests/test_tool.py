@@ -334,6 +334,16 @@ class Random(ToolTest):
             self.assertEqual(got.dtype, np.dtype("u8"))
             np.testing.assert_array_equal(got, words64(seed, substream, offset, count))
 
+    def test_generators(self):
+        """NumPy's own Philox, which starts one counter later, and the best-known Sobol' points."""
+        got = self.draw("bits", "1004", "--dtype", "u8", "--seed", "77", "--substream", "5", "--generator", "philox4x64-10")
+        key = np.array([77, 5], "u8")
+        np.testing.assert_array_equal(got[4:], np.random.Philox(key=key).random_raw(1000))
+        got = self.draw("uniform", "4,2", "--generator", "sobol32", "--dims", "2")
+        np.testing.assert_array_equal(got, [[0, 0], [0.5, 0.5], [0.75, 0.25], [0.25, 0.75]])
+        got = self.draw("bits", "4", "--seed", "1234", "--sequence", "curand", "--place", "cpu")
+        np.testing.assert_array_equal(got, [0x2090B348, 0xDA7CF0AB, 0x4401906F, 0xCBCA470E])
+
     def test_uniform(self):
         got = self.draw("uniform", "30,41", "--seed", "7")
         self.assertEqual((got.dtype, got.shape), (np.dtype("f4"), (30, 41)))
@@ -410,6 +420,8 @@ class Random(ToolTest):
         self.fail_with(2, "no finite number", "random", "normal", "--std", "nan", *out)
         self.fail_with(2, "2^64 - 1", "random", "bits", "--seed=-1", *out)
         self.fail_with(2, "2^64 - 1", "random", "bits", "--seed", "18446744073709551616", *out)
+        self.fail_with(2, "--generator", "random", "bits", "--generator", "pcg64", *out)
+        self.fail_with(2, "1111", "random", "bits", "--generator", "sobol32", "--dims", "1112", *out)
         self.fail_with(2, "2^32 - 1", "random", "bits", "--substream", "4294967296", *out)
         self.fail_with(2, "no list", "random", "bits", "--shape", "5,-1", "-o", self.path("r.npy"))
         self.fail_with(2, "wants --shape", "random", "bits", "-o", self.path("r.npy"))

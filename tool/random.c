@@ -15,8 +15,8 @@
 
 typedef struct options {
     wm_common common;
-    const char *out, *shape, *dtype, *accuracy, *interval;
-    uint64_t seed, substream, offset, span, trials;
+    const char *out, *shape, *dtype, *accuracy, *interval, *generator, *sequence, *scramble;
+    uint64_t seed, substream, offset, span, trials, dimensions;
     double mean, std, low, high, base, p, rate, location, scale, shape1, shape2;
 } options;
 
@@ -28,6 +28,10 @@ static const wm_flag flags[] = {
     {"--seed",      WM_FLAG_UNSIGNED, offsetof(options, seed),      "N",     "64-bit seed; default 0"},
     {"--substream", WM_FLAG_UNSIGNED, offsetof(options, substream), "N",     "32-bit number of an independent sequence"},
     {"--offset",    WM_FLAG_UNSIGNED, offsetof(options, offset),    "N",     "index of the first element in the key's sequence"},
+    {"--generator", WM_FLAG_TEXT,     offsetof(options, generator), "NAME",  "philox4x32-10 (default), philox4x64-10, threefry4x64-20, sobol32 …"},
+    {"--sequence",  WM_FLAG_TEXT,     offsetof(options, sequence),  "NAME",  "counter (default), or curand: cuRAND's legacy order"},
+    {"--dims",      WM_FLAG_UNSIGNED, offsetof(options, dimensions), "N",    "of Sobol' points; default 1"},
+    {"--scramble",  WM_FLAG_TEXT,     offsetof(options, scramble),  "NAME",  "of Sobol' points: none (default), owen, shift"},
     {"--low",       WM_FLAG_NUMBER,   offsetof(options, low),       "X",     "uniform, truncated_normal: least value; default 0"},
     {"--high",      WM_FLAG_NUMBER,   offsetof(options, high),      "X",     "uniform: bound that is never reached; default 1"},
     {"--mean",      WM_FLAG_NUMBER,   offsetof(options, mean),      "X",     "of normals; default 0"},
@@ -50,7 +54,7 @@ static const wm_flag flags[] = {
 static const wm_syntax syntax = {
     "random DISTRIBUTION --shape N,M -o x.npy [flags]",
     "Writes random numbers that are a pure function of seed, substream and index: the same on every machine, and any\n"
-    "slice (by --offset) equals the whole's slice. Philox4x32-10; docs/random.md and docs/distributions.md are the\n"
+    "slice (by --offset) equals the whole's slice. docs/random.md and docs/distributions.md are the\n"
     "specification. DISTRIBUTION is one of\n"
     "  bits uniform normal integers bernoulli mask exponential lognormal truncated_normal poisson binomial geometric\n"
     "  gamma beta chi_square student_t laplace logistic cauchy gumbel weibull permutation\n",
@@ -132,6 +136,30 @@ static int check_dtype(const options *o, wmDistribution distribution, const char
     int index = 0;
     int status = o->dtype ? wm_options_choice("--dtype", o->dtype, choices, &index) : WM_EXIT_OK;
     *dtype = choices[index];
+    return status;
+}
+
+/* Which numbers: generator, order, points. */
+static int fill_desc(const options *o, wmRandomDesc *desc) {
+    static const char *const generators[] = {"philox4x32-10",   "philox4x32-7",    "philox4x64-10",
+                                             "threefry2x32-20", "threefry4x64-20", "sobol32",
+                                             "sobol64",         "xorwow",          "mrg32k3a",
+                                             "mt19937",         "mtgp32",          NULL}; /* wmGenerator's values */
+    static const char *const sequences[] = {"counter", "curand", NULL};
+    static const char *const scrambles[] = {"none", "owen", "shift", NULL};
+    int generator = 0;
+    int sequence = 0;
+    int scramble = 0;
+    int status = WM_EXIT_OK;
+    if (o->generator) status = wm_options_choice("--generator", o->generator, generators, &generator);
+    if (!status && o->sequence) status = wm_options_choice("--sequence", o->sequence, sequences, &sequence);
+    if (!status && o->scramble) status = wm_options_choice("--scramble", o->scramble, scrambles, &scramble);
+    if (!status && o->dimensions > WM_SOBOL_DIMENSIONS)
+        status = wm_tool_usage("--dims %" PRIu64 " passes %d", o->dimensions, WM_SOBOL_DIMENSIONS);
+    desc->generator = (wmGenerator)generator;
+    desc->sequence = (wmSequence)sequence;
+    desc->scramble = (wmScramble)scramble;
+    desc->dimensions = (int64_t)o->dimensions;
     return status;
 }
 
@@ -226,6 +254,7 @@ static int write_numbers(const options *o, wmDistribution distribution, const wm
     wmRandomDesc desc = wmRandomDescDefault(distribution, wm_npy_type(array));
     desc.count_hint = array->count < SLICE ? array->count : SLICE;
     int status = choose(o, &desc);
+    if (!status) status = fill_desc(o, &desc);
     if (!status) status = wm_session_open(&context, o->common.place);
     if (!status) status = wm_session_check(wmRandomPlanCreate(&plan, context, &desc, NULL));
     if (!status) status = wm_output_open(&out, o->out);
