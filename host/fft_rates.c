@@ -50,6 +50,10 @@ double wm_fft_stockham_seconds(wmContext *context, const wm_problem *problem) {
     return seconds(context, problem, ours[d->type == WM_F64][index_of(d)], columns);
 }
 
+double wm_fft_block_seconds(wmContext *context, const wm_problem *problem) {
+    return launch + wm_problem_cost(problem).bytes / (0.75 * wm_context_bandwidth(context));
+}
+
 double wm_fft_cufft_seconds(wmContext *context, const wm_problem *problem) {
     const wmFftDesc *d = &problem->u.fft;
     int64_t n = d->dim[0].n;

@@ -12,6 +12,9 @@ extern "C" {
 /** Estimated seconds of fft_stockham on a problem that it takes. */
 double wm_fft_stockham_seconds(wmContext *context, const wm_problem *problem);
 
+/** Estimated seconds of fft_block. */
+double wm_fft_block_seconds(wmContext *context, const wm_problem *problem);
+
 /** Estimated seconds of cuFFT on the same problem where it was measured beside it; 0 elsewhere. */
 double wm_fft_cufft_seconds(wmContext *context, const wm_problem *problem);
 

@@ -5,33 +5,10 @@
  * from 1 to 4096 and prints the worst; without it a subset that holds every method and radix.
  */
 #include "fft_case.h"
+#include "fft_slow.h"
 #include "reference/fft_plan.h"
 
 extern const wm_solver wm_fft_cpu;
-
-/** x[0], x[step], … of n values to its transform, by the smallest prime factor; w: roots of `circle`, n divides it. */
-static void slow_fft(const wm_root *x, int64_t step, int64_t n, const wm_root *w, int64_t circle, wm_root *y) {
-    int64_t p = 2;
-    while (n > 1 && n % p) p++;
-    if (n == 1) {
-        y[0] = x[0];
-        return;
-    }
-    int64_t m = n / p, turn = circle / n;
-    wm_root *parts = calloc((size_t)n, sizeof *parts);
-    assert_non_null(parts);
-    for (int64_t i = 0; i < p; i++) slow_fft(x + i * step, step * p, m, w, circle, parts + i * m);
-    for (int64_t k = 0; k < n; k++) {
-        wm_root sum = {0, 0};
-        for (int64_t i = 0, at = 0; i < p; i++, at = (at + k) % n) {
-            wm_root a = parts[i * m + k % m], b = w[at * turn];
-            sum.re += a.re * b.re - a.im * b.im;
-            sum.im += a.re * b.im + a.im * b.re;
-        }
-        y[k] = sum;
-    }
-    free(parts);
-}
 
 /** The complex line behind one array's input: a real signal, or a half spectrum unfolded. */
 static void unfold(const wmFftDesc *d, const void *in, int64_t first, wm_root *x) {
