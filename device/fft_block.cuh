@@ -212,6 +212,17 @@ WM_DEVICE void wm_fft_locate(const wm_fft_block_job &p, wm_i64 number, wm_i64 *i
     }
 }
 
+/** The same for element i of transform `number`, the e-th of the block that begins with transform `first`. */
+WM_DEVICE void wm_fft_locate_element(const wm_fft_block_job &p, wm_i64 first, int g, int e, int i, wm_i64 *in,
+                                     wm_i64 *out) {
+    WM_FFT_FIXED PACKED = WM_FFT_THE(packed), L = WM_FFT_THE(length);
+    if (PACKED) {
+        *in = *out = first * L + (e - i);
+    } else {
+        wm_fft_locate(p, first + g, in, out);
+    }
+}
+
 /* ---- Filling and draining the slabs of a block, element by element ---- */
 
 /** Element e of a block of transforms of `width` elements: as they lie in memory, along transforms or across them. */
@@ -235,7 +246,7 @@ WM_FFT_DEVICE void wm_fft_fill(const wm_fft_block_job &p, C *slabs, wm_i64 numbe
         if (e >= WIDTH * B) continue;
         C v = C{0, 0};
         if (i < L && number + g < p.count) {
-            wm_fft_locate(p, number + g, &in, &out);
+            wm_fft_locate_element(p, number, g, e, i, &in, &out);
             v = wm_fft_fetch<C>(p, in, i);
         }
         int slot = i;
@@ -277,7 +288,7 @@ WM_FFT_DEVICE void wm_fft_drain(const wm_fft_block_job &p, const C *slabs, wm_i6
         wm_fft_deal(e, WIDTH, &g, &k);
         wm_i64 in, out;
         if (e >= WIDTH * B || number + g >= p.count) continue;
-        wm_fft_locate(p, number + g, &in, &out);
+        wm_fft_locate_element(p, number, g, e, k, &in, &out);
         const C *slab = slabs + g * SLAB;
         C v = slab[wm_fft_result_slot(p, k)];
         WM_FFT_IF(FORM == WM_FFT_REAL_EVEN) {

@@ -35,6 +35,7 @@ typedef struct wm_fft_cut {
     int f64;
     int most;    /* complex numbers that a thread loads at once */
     int loops;   /* of the batch, as the kernel steps through them */
+    int packed;  /* complex arrays without gaps on both sides, one behind the other */
     int pairs;   /* of an even real transform meet in the first (last) pass, and not in the slab */
     int ahead;   /* all of the first pass is loaded before any of it is used */
     int persist; /* blocks stay, and load the next transform while they work on one */

@@ -3,7 +3,7 @@
  * Cutting a transform for one block. All factorisations of the length into radices of up to 32 are weighed by the issue
  * slots that a point costs: arithmetic and exchange of each pass, and the threads that a pass leaves idle.
  */
-#include "fft_cut.h"
+#include "fft_cut_internal.h"
 #include "lib/fields.h"
 #include "lib/text.h"
 #include "reference/fft_layout.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_PRIME = 31, MOST_PASSES = 6, SM_REGISTERS = 65536, SM_SHARED = 228 * 1024, SPREAD_BYTES = 64, LEVELS = 3 };
+enum { MOST_PRIME = 31, SM_REGISTERS = 65536, SM_SHARED = 228 * 1024, SPREAD_BYTES = 128 };
 
 static int greatest_prime(int64_t n) {
     int64_t greatest = 1;
@@ -25,10 +25,6 @@ static int is_prime(int64_t n) {
 }
 
 /* ---- Form and core ---- */
-
-typedef struct outline {
-    int n, length, form, core, f64, spread;
-} outline;
 
 /** The cheapest length of a convolution: smooth, and not much longer than it must be. */
 static int padded_length(int least) {
@@ -44,9 +40,9 @@ static int is_spread(const wmFftDesc *d) {
     return !unit && loops && loop[0].in_stride + loop[0].out_stride < d->dim[0].in_stride + d->dim[0].out_stride;
 }
 
-static int outline_of(const wmFftDesc *d, outline *o, wm_why *why) {
+int wm_fft_outline_of(const wmFftDesc *d, wm_fft_outline *o, wm_why *why) {
     int64_t n = d->dim[0].n;
-    *o = (outline){.f64 = d->type == WM_F64, .spread = is_spread(d)};
+    *o = (wm_fft_outline){.f64 = d->type == WM_F64, .spread = is_spread(d)};
     if (n < 2 || n > 1 << 16) return wm_refuse(why, "n = %lld does not fit a block", (long long)n);
     int even = n % 2 == 0 && n > 2;
     if (d->kind == WM_FFT_R2C) o->form = even ? WM_FFT_REAL_EVEN : WM_FFT_REAL_ANY;
@@ -80,33 +76,34 @@ typedef struct load {
     double issue, cache;
 } load;
 
-static load pass_load(const outline *o, int weight, int pass, int radix, int threads, int last) {
+static load pass_load(const wm_fft_outline *o, int weight, int pass, int radix, int threads, int last) {
     int pairs = (last && o->form == WM_FFT_REAL_EVEN) || (pass == 0 && o->form == WM_FFT_HALF_EVEN);
     int butterflies = pairs ? (o->n / radix + 1) / 2 : o->n / radix, rounds = (butterflies + threads - 1) / threads;
     double used = (double)butterflies / ((double)rounds * threads), size = o->f64 ? 2 : 1;
     double twiddles = last ? 0 : (2 * sqrt(radix) - 2) / radix * (weight < 32 ? weight / 32.0 : 1);
     double exchanged = (pass > 0) + !last, uneven = weight % 16 ? 1.3 : 1;
-    double work = radix_work(radix) + 10 + (last ? 0 : 6) + (pairs ? 10 : 0);
-    return (load){work * size / used / 110, (1 + exchanged * uneven + twiddles) * size / 14};
+    double work = radix_work(radix) + 10 + (last ? 0 : 6) + (pairs ? 10 + radix * size * (last ? 3 : 1) : 0);
+    return (load){work * size / (0.6 + 0.4 * used) / 110, /* idle warps issue nothing, but hide nothing */
+                  (1 + exchanged * uneven + twiddles) * size / 14};
 }
 
 /* ---- Factorisations ---- */
 
 typedef struct search {
-    const outline *o;
+    const wm_fft_outline *o;
     int64_t shared;
-    int radix[MOST_PASSES];
+    int radix[WM_FFT_MOST_PASSES];
     wm_fft_knobs *best;
     int count;
 } search;
 
 /** Complex numbers that fit the registers of a thread. */
-static int most_elements(const outline *o) {
+static int most_elements(const wm_fft_outline *o) {
     return o->f64 ? 16 : 32;
 }
 
 static int radix_at(const wm_fft_knobs *k, int pass) {
-    return pass < MOST_PASSES ? ((k->radices >> (5 * pass)) & 31) + 1 : 1;
+    return pass < WM_FFT_MOST_PASSES ? ((k->radices >> (5 * pass)) & 31) + 1 : 1;
 }
 
 static void keep(search *s, const wm_fft_knobs *k) {
@@ -123,19 +120,20 @@ static void keep(search *s, const wm_fft_knobs *k) {
 }
 
 /** Registers of a thread, roughly. */
-static int registers_of(const outline *o, int elements) {
+static int registers_of(const wm_fft_outline *o, int elements) {
     int all = 30 + elements * (o->f64 ? 5 : 3);
     return all > 255 ? 255 : (all + 7) / 8 * 8;
 }
 
 /** Transforms a block, and blocks an SM. */
 static int choose_batch(const search *s, wm_fft_knobs *k, int elements) {
-    const outline *o = s->o;
+    const wm_fft_outline *o = s->o;
     int size = o->f64 ? 16 : 8, t = k->threads;
     int64_t slab = (int64_t)size * (o->n + o->n / 16 + 20);
     int want = o->spread ? SPREAD_BYTES / size : (128 + t - 1) / t;
-    if (o->spread && t * want < 128) want = (128 + t - 1) / t;
-    while (want > 1 && (t * want > (o->spread ? 1024 : 256) || slab * want > s->shared / (o->spread ? 2 : 3))) want--;
+    while (o->spread && t * want < 128) want *= 2;
+    while (o->spread && want > 1 && (t * want > 1024 || slab * want > s->shared)) want /= 2; /* whole sectors */
+    while (!o->spread && want > 1 && (t * want > 256 || slab * want > s->shared / 3)) want--;
     if (slab * want > s->shared) slab = (int64_t)size * (o->n + 3); /* without any pad */
     if (slab * want > s->shared || t * want > 1024) return 0;
     int threads = (t * want + 31) / 32 * 32;
@@ -150,15 +148,15 @@ static int choose_batch(const search *s, wm_fft_knobs *k, int elements) {
 }
 
 static void weigh(search *s, int passes, int threads) {
-    const outline *o = s->o;
+    const wm_fft_outline *o = s->o;
     wm_fft_knobs k = {.threads = threads};
-    int elements = 0, n = o->n;
+    int elements = 0, ahead = 0, n = o->n;
     if (threads < 1 || threads > 1024) return;
     load all = {0, 0};
     for (int i = 0, weight = n; i < passes; i++) {
         int rounds = (n / s->radix[i] + threads - 1) / threads;
         weight /= s->radix[i];
-        if (i == 0 && rounds * s->radix[i] <= most_elements(o)) elements = rounds * s->radix[i];
+        if (i == 0 && rounds * s->radix[i] <= most_elements(o)) elements = ahead = rounds * s->radix[i];
         if (s->radix[i] > elements) elements = s->radix[i];
         if (rounds > 8) return;
         load one = pass_load(o, weight, i, s->radix[i], threads, i + 1 == passes);
@@ -175,22 +173,36 @@ static void weigh(search *s, int passes, int threads) {
     double warps = (double)k.blocks * real / 32;
     if (warps < 24) k.cost *= pow(24 / warps, 0.4);
     if (k.blocks == 1) k.cost *= 1.2;
+    if (ahead * (o->f64 ? 2 : 1) > 16) k.cost *= 1.15;
     int run = threads < n / s->radix[0] ? threads : n / s->radix[0]; /* neighbours in memory */
     double bytes = run * (o->f64 ? 16 : 8);
+    if (o->spread) k.cost *= pow(128.0 / (k.batch * (o->f64 ? 16 : 8)), 0.6);
     if (!o->spread && n > 64 && bytes < 128) k.cost *= bytes < 64 ? 1.6 : 1.2;
+    if (!o->spread && bytes < 64) k.cost *= 1.15; /* the slab is filled and drained on top */
     keep(s, &k);
+}
+
+static void weigh_threads(search *s, int passes) {
+    for (int i = 0; i < passes; i++)
+        for (int rounds = 1; rounds <= 4; rounds++) {
+            int butterflies = s->o->n / s->radix[i];
+            weigh(s, passes, (butterflies + rounds - 1) / rounds);
+        }
 }
 
 static void factor(search *s, int left, int passes) {
     if (left == 1) {
-        for (int i = 0; i < passes; i++)
-            for (int rounds = 1; rounds <= 4; rounds++) {
-                int butterflies = s->o->n / s->radix[i];
-                weigh(s, passes, (butterflies + rounds - 1) / rounds);
-            }
+        weigh_threads(s, passes);
+        if (passes < 2 || s->radix[0] == s->radix[passes - 1]) return;
+        int first = s->radix[0]; /* the largest at the end: there half of the threads may do without */
+        memmove(s->radix, s->radix + 1, (size_t)(passes - 1) * sizeof *s->radix);
+        s->radix[passes - 1] = first;
+        weigh_threads(s, passes);
+        memmove(s->radix + 1, s->radix, (size_t)(passes - 1) * sizeof *s->radix);
+        s->radix[0] = first;
         return;
     }
-    if (passes == MOST_PASSES) return;
+    if (passes == WM_FFT_MOST_PASSES) return;
     for (int r = passes ? s->radix[passes - 1] : WM_FFT_MOST_RADIX; r >= 2; r--) {
         if (left % r) continue;
         if (r > 16 && s->o->f64 && !is_prime(r)) continue;
@@ -199,89 +211,44 @@ static void factor(search *s, int left, int passes) {
     }
 }
 
+/* ---- What measuring chose ---- */
+
+static void put_measured_first(search *s) {
+    const wm_fft_outline *o = s->o;
+    int count = 0;
+    const wm_fft_measured *all = wm_fft_cut_measured(&count);
+    for (int i = 0; i < count && o->core == WM_FFT_PLAIN; i++) {
+        const wm_fft_measured *m = &all[i];
+        if (m->form != o->form || m->f64 != o->f64 || m->spread != o->spread || m->n != o->n) continue;
+        wm_fft_knobs k = {.threads = m->threads, .batch = m->batch, .blocks = m->blocks};
+        for (int p = 0; p < WM_FFT_MOST_PASSES && m->radix[p]; p++) k.radices |= (m->radix[p] - 1) << (5 * p);
+        if ((int64_t)(o->f64 ? 16 : 8) * (o->n + o->n / 8 + 32) * k.batch > s->shared && k.batch > 1) return;
+        if (s->count < WM_FFT_MOST_CUTS) s->count++;
+        for (int at = s->count - 1; at > 0; at--) s->best[at] = s->best[at - 1];
+        s->best[0] = k;
+        return;
+    }
+}
+
 int wm_fft_cut_variants(const wmFftDesc *d, int64_t shared_bytes, wm_fft_knobs out[WM_FFT_MOST_CUTS], wm_why *why) {
-    outline o;
-    if (!outline_of(d, &o, why)) return 0;
+    wm_fft_outline o;
+    if (!wm_fft_outline_of(d, &o, why)) return 0;
     search s = {.o = &o, .shared = shared_bytes, .best = out};
     if ((int64_t)(o.f64 ? 16 : 8) * (o.n + 3) > shared_bytes)
         return wm_refuse(why, "%d points do not fit the shared memory of a block", o.n);
     factor(&s, o.n, 0);
+    put_measured_first(&s);
     if (!s.count) return wm_refuse(why, "%d has no factors that suit a block", o.n);
     return s.count;
 }
 
-/* ---- Pads: counted bank conflicts ---- */
+/* ---- The cut ---- */
 
 static int weight_of(const wm_fft_cut *c, int pass) {
     int weight = c->n;
     for (int i = 0; i <= pass; i++) weight /= c->radix[i];
     return weight;
 }
-
-static int step_of(const wm_fft_cut *c, int pass) {
-    int step = 1;
-    for (int i = c->passes - 2; i >= pass; i--) step = step * c->radix[i + 1] + (i < LEVELS ? c->pad[i] : 0);
-    return step;
-}
-
-static int slot_of(const wm_fft_cut *c, int pass, int j) {
-    int at = 0;
-    if (pass + 1 == c->passes) {
-        for (int i = 0; i + 1 < c->passes; i++, j /= c->radix[i - 1]) at += j % c->radix[i] * step_of(c, i);
-        return at;
-    }
-    int weight = weight_of(c, pass), i = j / weight * (weight * c->radix[pass]) + j % weight;
-    at = i;
-    for (int level = 0; level < LEVELS; level++) at += i / weight_of(c, level) * c->pad[level];
-    return at;
-}
-
-/** Rounds that the accesses of the first warps take in all passes; without conflicts one each of `lanes`. */
-static int conflicts(const wm_fft_cut *c) {
-    int lanes = c->f64 ? 8 : 16, all = c->threads * c->batch, total = 0;
-    for (int pass = 0; pass < c->passes; pass++)
-        for (int first = 0; first < all && first < 256; first += lanes) {
-            int hits[16] = {0}, most = 0;
-            for (int i = first; i < first + lanes && i < all; i++) {
-                int g = c->spread ? i % c->batch : i / c->threads, t = c->spread ? i / c->batch : i % c->threads;
-                if (t >= c->n / c->radix[pass]) continue;
-                int bank = (g * c->slab + slot_of(c, pass, t)) % lanes;
-                if (++hits[bank] > most) most = hits[bank];
-            }
-            total += most * (pass == 0 || pass + 1 == c->passes ? 1 : 2); /* reads and writes */
-        }
-    return total;
-}
-
-static void set_slab(wm_fft_cut *c, int extra) {
-    c->slab = c->radix[0] * step_of(c, 0) + extra + (c->core == WM_FFT_RADER ? 2 : 0);
-}
-
-/** Tries all values of one pad, or (level LEVELS) of the distance of neighbouring slabs; keeps the best that fits. */
-static void try_pad(wm_fft_cut *c, int64_t shared, int level, int *extra) {
-    int least = -1, best = 0, real = c->f64 ? 16 : 8, *value = level < LEVELS ? &c->pad[level] : extra;
-    for (int pad = 0; pad <= 16; pad++) {
-        *value = pad;
-        set_slab(c, *extra);
-        if (pad && ((int64_t)c->slab * c->batch * real > shared || c->slab > c->n + c->n / 8 + 32)) break;
-        int cost = conflicts(c);
-        if (least < 0 || cost < least) least = cost, best = pad;
-    }
-    *value = best;
-    set_slab(c, *extra);
-}
-
-static void choose_pads(wm_fft_cut *c, int64_t shared) {
-    int extra = 0;
-    for (int round = 0; round < 2; round++) {
-        for (int level = (c->passes < LEVELS + 1 ? c->passes - 2 : LEVELS - 1); level >= 0; level--)
-            try_pad(c, shared, level, &extra);
-        if (c->batch > 1) try_pad(c, shared, LEVELS, &extra);
-    }
-    set_slab(c, extra);
-}
-
-/* ---- The cut ---- */
 
 /** Whether real rows are also rows of aligned pairs. */
 static int is_paired(const wmFftDesc *d, int output) {
@@ -292,8 +259,8 @@ static int is_paired(const wmFftDesc *d, int output) {
 }
 
 void wm_fft_cut_make(const wmFftDesc *d, const wm_fft_knobs *knobs, wm_fft_cut *c) {
-    outline o;
-    (void)outline_of(d, &o, NULL);
+    wm_fft_outline o;
+    (void)wm_fft_outline_of(d, &o, NULL);
     *c = (wm_fft_cut){.n = o.n,
                       .threads = knobs->threads,
                       .batch = knobs->batch,
@@ -312,6 +279,9 @@ void wm_fft_cut_make(const wmFftDesc *d, const wm_fft_knobs *knobs, wm_fft_cut *
     wmFftDim loop[WM_FFT_MAX_LOOPS];
     for (int i = 0; i < d->loops; i++) loop[i] = d->loop[i];
     c->loops = wm_fft_arrange(loop, d->loops);
+    c->packed = c->form == WM_FFT_COMPLEX_FORM && c->core == WM_FFT_PLAIN && d->dim[0].in_stride == 1 &&
+                d->dim[0].out_stride == 1 && c->loops <= 1 &&
+                (c->loops == 0 || (loop[0].in_stride == c->n && loop[0].out_stride == c->n));
     int rounds = (c->n / c->radix[0] + c->threads - 1) / c->threads, near = o.f64 ? 4 : 8;
     int first = weight_of(c, 0), last = c->n / c->radix[c->passes - 1];
     if (first > c->threads) first = c->threads;
@@ -328,7 +298,7 @@ void wm_fft_cut_make(const wmFftDesc *d, const wm_fft_knobs *knobs, wm_fft_cut *
     c->ahead = !c->fill && !(c->pairs && c->form == WM_FFT_HALF_EVEN) &&
                (c->passes == 1 || rounds * c->radix[0] <= most_elements(&o));
     if (c->ahead && rounds * c->radix[0] > c->most) c->most = rounds * c->radix[0];
-    choose_pads(c, 227 * 1024);
+    wm_fft_cut_pads(c, 227 * 1024);
 }
 
 size_t wm_fft_cut_shared(const wm_fft_cut *c) {

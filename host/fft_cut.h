@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-enum { WM_FFT_MOST_CUTS = 6, WM_FFT_MOST_RADIX = 32 };
+enum { WM_FFT_MOST_CUTS = 4, WM_FFT_MOST_RADIX = 32 };
 
 /** Factors and launch shape of one variant, as knobs: radix i is 5 bits (radix - 1) of `radices`, the first lowest. */
 typedef struct wm_fft_knobs {

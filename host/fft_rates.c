@@ -50,13 +50,11 @@ double wm_fft_stockham_seconds(wmContext *context, const wm_problem *problem) {
     return seconds(context, problem, ours[d->type == WM_F64][index_of(d)], columns);
 }
 
-double wm_fft_block_seconds(wmContext *context, const wm_problem *problem) {
-    return launch + wm_problem_cost(problem).bytes / (0.75 * wm_context_bandwidth(context));
-}
-
 double wm_fft_cufft_seconds(wmContext *context, const wm_problem *problem) {
     const wmFftDesc *d = &problem->u.fft;
     int64_t n = d->dim[0].n;
+    double measured = wm_fft_measured_cufft(d);
+    if (measured > 0) return launch + wm_problem_cost(problem).bytes / (measured * wm_context_bandwidth(context));
     if (d->kind != WM_FFT_C2C || d->rank != 1 || d->scale || n < 2 || n > 1 << LENGTHS || (n & (n - 1))) return 0;
     return seconds(context, problem, vendors[d->type == WM_F64][index_of(d)], vendors_columns);
 }

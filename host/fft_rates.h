@@ -12,6 +12,9 @@ extern "C" {
 /** Estimated seconds of fft_stockham on a problem that it takes. */
 double wm_fft_stockham_seconds(wmContext *context, const wm_problem *problem);
 
+/** What cuFFT was measured to reach on this problem, as a fraction of the bandwidth; 0: it was not. */
+double wm_fft_measured_cufft(const wmFftDesc *d);
+
 /** Estimated seconds of fft_block. */
 double wm_fft_block_seconds(wmContext *context, const wm_problem *problem);
 

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPEATS = 9 };
+enum { REPEATS = 5 };
 
 static wmContext *context;
 static const wm_gpu *gpu;
@@ -188,7 +188,7 @@ int main(int argc, char **argv) {
     gpu = wm_context_gpu(context);
     gpu->stream_create(gpu->self, &stream);
     gpu->set(gpu->self, in, 0x3c, room + room / 8, stream); /* small positive numbers in every type */
-    for (int i = 0; i < 400; i++) (void)run_copy(&room);    /* the chip wakes up */
+    for (int i = 0; i < 250; i++) (void)run_copy(&room);    /* the chip wakes up */
     double seconds = median(run_copy, &room), copy = 2 * (double)room / seconds;
     printf("copy %.3f TB/s\n", copy * 1e-12);
     while (fgets(line, sizeof line, stdin)) probe(line, copy);
