@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Made by tests/distribution_vectors.py from docs/distributions.md, with exact rationals; not by the code under test. */
+/* Made by tests/distribution_vectors.py from docs/distributions.md; not by the code under test. */
 /* clang-format off */
 static const struct { unsigned long long seed, i; unsigned substream; int interval; double low, high, f16, bf16, f32, f64; } uniform_vectors[] = {
     {0x0ull, 0x0ull, 0u, 0, 0x0.0p+0, 0x1.0000000000000p+0, 0x1.d180000000000p-1, 0x1.d000000000000p-1, 0x1.989fa00000000p-2, 0x1.c2d38b1acc4fdp-1},

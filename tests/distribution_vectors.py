@@ -313,8 +313,7 @@ def places():
 
 def main():
     print("/* SPDX-License-Identifier: Apache-2.0 */")
-    print("/* Made by tests/distribution_vectors.py from docs/distributions.md, with exact rationals; not by the code "
-          "under test. */")
+    print("/* Made by tests/distribution_vectors.py from docs/distributions.md; not by the code under test. */")
     print("/* clang-format off */")
     ranges = [(0, 1), (Fraction(-5, 2), Fraction(29, 4)), (1, Fraction(65, 64))]
     rows = []
