@@ -329,21 +329,21 @@ def main():
         for bits, base, span in [(8, 1, 6), (8, 0, 200), (16, 0, 50000), (32, -3, 100), (32, 0, 2**31 + 1),
                                  (32, 0, 3 * 2**30), (64, 5, 10**18), (64, 0, 2**63 + 1), (64, 0, M64)]:
             x = integers(key, i, bits, base, span)
-            rows.append(start + ["%d" % bits, "%dll" % base, "0x%xull" % span, "0x%xull" % (x % 2**bits)])
+            rows.append(start + ["%d" % bits, "%dLL" % base, "0x%xull" % span, "0x%xull" % (x % 2**bits)])
     table("integer_vectors", "int bits; long long base; unsigned long long span, value;", rows)
     rows = []
     for key, i, start in places():
         for p in (0, 0.5, 0.3, 1e-3, 0.999, 0.75, 1):
-            rows.append(start + [float(p).hex(), "%du" % sum(coin(key, 16 * i + j, p) << j for j in range(16))])
-    table("coin_vectors", "double p; unsigned next16;", rows)
+            rows.append(start + ["%du" % sum(coin(key, 16 * i + j, p) << j for j in range(16)), float(p).hex()])
+    table("coin_vectors", "unsigned next16; double p;", rows)
     rows = []
     for key, i, start in places():
         for rate in (1.0, 0.25, 3.0):
             half32 = nearest(nearest(Fraction(1, 2) / Fraction(rate), F64), F32)
             half64 = nearest(Fraction(1, 2) / Fraction(rate), F64)
-            rows.append(start + [rate.hex(), hexed(nearest(square32(word(key, i)) * half32, F32), F32),
+            rows.append(start + [hexed(nearest(square32(word(key, i)) * half32, F32), F32), rate.hex(),
                                  hexed(nearest(square64(wide(key, i)) * half64, F64), F64)])
-    table("exponential_vectors", "double rate; float f32; double f64;", rows)
+    table("exponential_vectors", "float f32; double rate, f64;", rows)
     rows = []
     for key, i, start in places():
         for mean, std in ((0.0, 1.0), (1.5, 0.25), (-80.0, 3.0), (20.0, 10.0)):
@@ -351,8 +351,8 @@ def main():
             for fmt, exp in ((F32, exp32), (F64, exp64)):
                 x = nearest(normal_element(key, i, fmt) * Fraction(std) + Fraction(mean), fmt)
                 values.append(hexed(exp(x), fmt))
-            rows.append(start + [mean.hex(), std.hex(), *values])
-    table("lognormal_vectors", "double mean, std; float f32; double f64;", rows)
+            rows.append(start + [values[0], mean.hex(), std.hex(), values[1]])
+    table("lognormal_vectors", "float f32; double mean, std, f64;", rows)
     rows = []
     for key, i, start in places():
         z = wide(key, i)
