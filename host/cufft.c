@@ -174,6 +174,25 @@ static int is_smooth(int64_t n, int64_t most) {
     return n == 1;
 }
 
+/** Passes over memory for powers of two, lines from 2^13 on or a square or cube of that side, as measured on an H200
+ * with cuFFT 12.0 (perf/results/h200/fft_big.csv); 0: not measured. */
+static double measured_passes(const layout *l, int f64) {
+    enum { FROM = 13, LINES = 16, SIDES = 7 };
+    static const double lines[2][LINES] = {
+        {0,    1.48, 2.03, 2.28, 2.34, 2.36, 2.54, 2.61, 2.70, 3.31, 3.39, 3.63, 3.97, 3.97, 3.91, 3.9},
+        {1.45, 2.29, 2.11, 2.11, 2.34, 2.37, 2.66, 3.11, 3.2,  3.49, 3.5,  3.6,  3.64, 3.7,  3.7,  3.7},
+    };
+    static const double squares[SIDES] = {1.92, 2.85, 2.15, 2.14, 2.20, 2.72, 3.00}; /* 64 … 4096 */
+    static const double cubes[SIDES] = {3.45, 3.92, 3.63, 3.60, 0, 0, 0};
+    int64_t n = l->n[0];
+    int bits = __builtin_ctzll((unsigned long long)n);
+    for (int i = 0; i < l->rank; i++)
+        if (l->n[i] != n || (n & (n - 1))) return 0;
+    if (l->rank == 1) return bits < FROM || bits >= FROM + LINES ? 0 : lines[f64][bits - FROM];
+    if (f64 || bits < 6 || bits >= 6 + SIDES) return 0;
+    return (l->rank == 2 ? squares : cubes)[bits - 6];
+}
+
 /** Passes over memory that one axis takes, as measured on an H200 with cuFFT 12.0. */
 static double passes(int64_t n, int f64) {
     int64_t size = f64 ? 2 * n : n;
@@ -186,7 +205,9 @@ static double estimate(wmContext *context, const wm_problem *problem, const layo
     const wmFftDesc *d = &problem->u.fft;
     double rounds = 0, measured = wm_fft_cufft_seconds(context, problem);
     if (measured > 0) return measured * (double)l->launches;
-    for (int i = 0; i < l->rank; i++) rounds += passes(l->n[i], d->type == WM_F64) * (i + 1 < l->rank ? 1.2 : 1);
+    if (d->kind == WM_FFT_C2C) rounds = measured_passes(l, d->type == WM_F64);
+    if (rounds == 0)
+        for (int i = 0; i < l->rank; i++) rounds += passes(l->n[i], d->type == WM_F64) * (i + 1 < l->rank ? 1.2 : 1);
     if (d->scale) rounds += 1;
     if (l->copy) rounds += 1;
     return 3e-6 * (double)l->launches +

@@ -58,3 +58,57 @@ double wm_fft_cufft_seconds(wmContext *context, const wm_problem *problem) {
     if (d->kind != WM_FFT_C2C || d->rank != 1 || d->scale || n < 2 || n > 1 << LENGTHS || (n & (n - 1))) return 0;
     return seconds(context, problem, vendors[d->type == WM_F64][index_of(d)], vendors_columns);
 }
+
+/* ---- fft_cluster and fft_lines: fractions of the same 4.8 TB/s ---- */
+
+/** Kernels of fft_cluster; n: a line's points, or a plane's side. */
+typedef struct cluster_rate {
+    int rank, f64, n, blocks;
+    double fraction;
+} cluster_rate;
+
+/* Lines: the kernels alone, slightly rounded down. Planes are not timed yet: a guess that leaves most to cuFFT. */
+static const cluster_rate clusters[] = {
+    {1, 0, 1 << 14, 8,  0.59},
+    {1, 0, 1 << 15, 8,  0.54},
+    {1, 0, 1 << 16, 16, 0.50},
+    {1, 0, 1 << 17, 16, 0.39},
+    {1, 1, 1 << 13, 4,  0.62},
+    {1, 1, 1 << 14, 8,  0.59},
+    {1, 1, 1 << 15, 16, 0.53},
+    {1, 1, 1 << 16, 16, 0.45},
+    {2, 0, 64,      1,  0.38},
+    {2, 0, 64,      2,  0.38},
+    {2, 0, 128,     8,  0.38},
+    {2, 0, 128,     4,  0.38},
+    {2, 0, 256,     16, 0.38},
+    {2, 1, 64,      4,  0.38},
+    {2, 1, 128,     8,  0.38},
+};
+
+double wm_fft_cluster_seconds(wmContext *context, const wm_problem *problem, int blocks) {
+    const wmFftDesc *d = &problem->u.fft;
+    double fraction = 0.4;
+    for (size_t i = 0; i < sizeof clusters / sizeof *clusters; i++) {
+        const cluster_rate *r = &clusters[i];
+        if (r->rank == d->rank && r->f64 == (d->type == WM_F64) && r->n == d->dim[0].n && r->blocks == blocks)
+            fraction = r->fraction;
+    }
+    return 4e-6 + wm_problem_cost(problem).bytes / (fraction * wm_context_bandwidth(context));
+}
+
+enum { LINES = 7 }; /* 2^6 … 2^12 */
+static const double lines[2][2][LINES] = {
+    {{0.81, 0.81, 0.79, 0.64, 0.56, 0.44, 0.37}, {0.79, 0.77, 0.78, 0.78, 0.70, 0.60, 0.56}},
+    {{0.79, 0.79, 0.80, 0.69, 0.58, 0.43, 0.30}, {0.76, 0.76, 0.77, 0.71, 0.69, 0.61, 0.40}},
+};
+
+double wm_fft_lines_fraction(wmType type, int64_t length, int rows) {
+    int bits = __builtin_ctzll((unsigned long long)length) - 6;
+    return lines[type == WM_F64][rows != 0][bits < 0 ? 0 : bits >= LINES ? LINES - 1 : bits];
+}
+
+int64_t wm_fft_lines_most(wmType type) {
+    (void)type;
+    return (int64_t)1 << 25; /* one run of 2^26 was wrong on an H200, for a reason not yet found */
+}

@@ -5,6 +5,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct wm_root {
     long double re, im;
 } wm_root;
@@ -27,5 +31,9 @@ int wm_roots_make(wm_roots *out, int64_t n);
 void wm_roots_drop(wm_roots *roots);
 /** exp(-2 pi i k / n), 0 <= k < n. */
 wm_root wm_roots_get(const wm_roots *roots, int64_t k);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -356,6 +356,32 @@ WM_SIMT_INLINE T *wm_cluster_shared(T *mine, int rank) {
     return static_cast<T *>(wm_simt_cluster_shared(mine, rank));
 }
 
+/* ---- of cluster_push.cuh: barriers of the cluster where others are waited for ---- */
+
+struct wm_push_gate;
+WM_SIMT_INLINE void wm_push_begin(wm_push_gate *) {}
+WM_SIMT_INLINE void wm_push_used(float &) {}
+WM_SIMT_INLINE void wm_push_used(double &) {}
+WM_SIMT_INLINE void wm_push_open(wm_push_gate *, int) {}
+WM_SIMT_INLINE void wm_push_wait_open(void) {
+    wm_simt_barrier_cluster(0);
+}
+template <class T>
+struct wm_push_to {
+    T *array;
+};
+template <class T>
+WM_SIMT_INLINE wm_push_to<T> wm_push_target(T *mine, wm_push_gate *, int rank) {
+    return {static_cast<T *>(wm_simt_cluster_shared(mine, rank))};
+}
+template <class T>
+WM_SIMT_INLINE void wm_push(wm_push_to<T> to, int i, const T &value) {
+    to.array[i] = value;
+}
+WM_SIMT_INLINE void wm_push_end(wm_push_gate *) {
+    wm_simt_barrier_cluster(0);
+}
+
 /* ---- of copy.cuh ---- */
 
 WM_SIMT_INLINE void wm_copy_async16(void *to, const void *from, int bytes = 16) {

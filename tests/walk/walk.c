@@ -11,6 +11,8 @@
 
 enum { GUARD = 1024, BAND = 0xa5, POISON = 0xff, OFFERS = 4 };
 
+double wm_walk_most_bytes = 0;
+
 uint64_t walk_draw(walk *w) { /* splitmix64, Steele, Lea and Flood, OOPSLA 2014 */
     uint64_t x = w->random += 0x9e3779b97f4a7c15u;
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -153,11 +155,14 @@ static int walk_solver(walk *w, const char *filter) {
         w->problem = &problem;
         if (wm_problem_parse(&problem, *text, w->context->place) != WM_OK)
             walk_fail(w, "%s", wmLastError());
+        else if (wm_walk_most_bytes > 0 && wm_problem_cost(&problem).bytes > wm_walk_most_bytes)
+            continue;
         else if (walk_problem(w))
             offered++;
         else
             refused++;
     }
+    w->problem = NULL;
     printf("%-20s %3d problems solved, %3d refused, %5d runs, worst error %.3f of its bound, %d failures\n",
            w->solver->name, offered, refused, w->runs, w->worst, w->failures);
     return offered;
