@@ -288,10 +288,11 @@ static int tensor_map(void *self, const wm_tensor *t, void *map) {
     (void)self;
     pthread_once(&encode_once, look_for_encode);
     if (!encode) return (int)cudaErrorNotSupported;
-    const CUtensorMapDataType type = t->type == WM_F32    ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
+    const cuuint64_t size = wmTypeSize(t->type);
+    const CUtensorMapDataType type = size == 1            ? CU_TENSOR_MAP_DATA_TYPE_UINT8
+                                     : t->type == WM_F32  ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
                                      : t->type == WM_BF16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
                                                           : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
-    const cuuint64_t size = t->type == WM_F32 ? 4 : 2;
     const cuuint64_t dim[3] = {(cuuint64_t)t->dim[0], (cuuint64_t)t->dim[1], (cuuint64_t)t->dim[2]};
     const cuuint64_t stride[2] = {(cuuint64_t)t->stride[0] * size, (cuuint64_t)t->stride[1] * size};
     const cuuint32_t box[3] = {(cuuint32_t)t->box[0], (cuuint32_t)t->box[1], 1}, each[3] = {1, 1, 1};

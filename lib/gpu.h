@@ -56,7 +56,7 @@ typedef struct wm_launch {
  */
 typedef struct wm_tensor {
     const void *base; /* a multiple of 16 bytes, as are the strides */
-    wmType type;      /* WM_F16, WM_BF16 or WM_F32 */
+    wmType type;      /* WM_F16, WM_BF16, WM_F32, or one of 8 bits */
     int64_t dim[3], stride[2];
     int box[2];
 } wm_tensor;

@@ -33,9 +33,9 @@ static int size(int most) {
     return 1 + below(most);
 }
 
-/* The next multiple of 8, and now and then more. */
-static int pitch(int n) {
-    return (n + 7) / 8 * 8 + 8 * (below(4) == 0) * below(4);
+/* The next multiple of 8, and now and then more; odd too where the operand need not be aligned. */
+static int pitch(int n, int aligned) {
+    return aligned ? (n + 7) / 8 * 8 + 8 * (below(4) == 0) * below(4) : n + below(3);
 }
 
 static void random_problem(char *out, size_t room, const char *type) {
@@ -54,10 +54,13 @@ static void random_problem(char *out, size_t room, const char *type) {
     const char *ta = pick(letters, 2), *tb = pick(letters, 2), *oa = pick(orders, 2), *ob = pick(orders, 2),
                *od = pick(orders, 2);
     int a_columns = (*ta == 'n') == (*oa == 'r') ? k : m, b_columns = (*tb == 'n') == (*ob == 'r') ? n : k;
-    int d_columns = *od == 'r' ? n : m, batch = below(4) ? 1 : 1 + below(4);
+    int d_columns = *od == 'r' ? n : m, batch = below(4) ? 1 : 1 + below(4), tame_a = below(4), tame_b = below(4);
+    const char *const bytes = *type == 'f' && type[1] == '3' ? "4" : "2";
     int at = snprintf(out, room, "matmul %s %dx%dx%d ta=%s tb=%s oa=%s ob=%s od=%s lda=%d ldb=%d ldd=%d%s%s", type, m,
-                      n, k, ta, tb, oa, ob, od, pitch(a_columns), pitch(b_columns),
-                      below(3) ? pitch(d_columns) : d_columns + below(3), pick(epilogues, 9), pick(outs, 3));
+                      n, k, ta, tb, oa, ob, od, pitch(a_columns, tame_a), pitch(b_columns, tame_b),
+                      pitch(d_columns, below(3)), pick(epilogues, 9), pick(outs, 3));
+    if (!tame_a) at += snprintf(out + at, room - (size_t)at, " align_a=%s", bytes);
+    if (!tame_b) at += snprintf(out + at, room - (size_t)at, " align_b=%s", bytes);
     if (batch > 1) snprintf(out + at, room - (size_t)at, " batch=%d%s", batch, below(3) ? "" : " sb=0");
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Second bodies of what is PTX in mbarrier.cuh, tma.cuh, bulk.cuh, wgmma.cuh and mma.cuh. Included by simt_cuda.h.
- * The emulated device is an sm_90a.
+ * Second bodies of what is PTX in mbarrier.cuh, tma.cuh, bulk.cuh, wgmma.cuh,
+ * wgmma_narrow.cuh and mma.cuh. Included by simt_cuda.h. The emulated device is an sm_90a.
  */
 #ifndef WM_TESTS_SIMT_ASYNC_H
 #define WM_TESTS_SIMT_ASYNC_H
@@ -107,6 +107,21 @@ template <int A_MN, int B_MN, int N>
 WM_SIMT_INLINE void wm_wgmma_f16(float (&sum)[N], unsigned long long a, unsigned long long b, int keep) {
     wm_simt_wgmma(WM_SIMT_F16, WM_SIMT_F16, 2 * N, A_MN, B_MN, sum, a, b, keep);
 }
+
+/* ---- of wgmma_narrow.cuh ---- */
+
+template <int Kind, int N>
+WM_SIMT_INLINE void wm_wgmma_narrow(float (&sum)[N], unsigned long long a, unsigned long long b, int keep) {
+    int of_a = Kind == 4 ? WM_SIMT_TF32 : Kind / 2 ? WM_SIMT_E5M2 : WM_SIMT_E4M3;
+    int of_b = Kind == 4 ? WM_SIMT_TF32 : Kind % 2 ? WM_SIMT_E5M2 : WM_SIMT_E4M3;
+    wm_simt_wgmma(of_a, of_b, 2 * N, 0, 0, sum, a, b, keep);
+}
+template <int Kind, int N>
+WM_SIMT_INLINE void wm_wgmma_narrow(int (&sum)[N], unsigned long long a, unsigned long long b, int keep) {
+    wm_simt_wgmma(WM_SIMT_S8, WM_SIMT_S8, 2 * N, 0, 0, sum, a, b, keep);
+}
+template <int N>
+WM_SIMT_INLINE void wm_wgmma_settle(int (&)[N]) {}
 WM_SIMT_INLINE void wm_store_matrices(void *row, unsigned a, unsigned b, unsigned c, unsigned d) {
     const uint32_t in[4] = {a, b, c, d};
     wm_simt_store_matrices(4, 0, row, in);

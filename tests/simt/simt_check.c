@@ -26,11 +26,11 @@ enum { ALIGN = 1024, BAND = 1024, CANARY = 0xa5, FRESH = 0xff, SLOT = WM_SIMT_MA
 typedef enum readers { NOBODY, LANES, WARPS } readers;
 
 typedef struct note {
-    uint32_t serial; /* of the group the rest is about */
-    uint32_t write_clock, read_clock;
+    uint32_t serial;                              /* of the group the rest is about */
+    uint32_t write_clock, read_clock, read_first; /* of the latest reader; of the earliest */
     uint32_t read_bits;
     uint16_t writer, read_warp;
-    uint8_t readers, atomic;
+    uint8_t readers, atomic, leads; /* leads: only by lanes 0, each for the products of its warpgroup's part */
     const void *write_pc, *read_pc;
 } note;
 
@@ -123,18 +123,23 @@ static bool knows_readers(const wm_simt_thread *self, const note *n) {
         bool reader =
             n->readers == LANES ? warp == n->read_warp && (n->read_bits >> lane & 1) : n->read_bits >> (warp % 32) & 1;
         /* Who left can do no more, but what it did is only ordered by a barrier that it took part in. */
-        if (reader && !wm_simt_knows(self, t, n->read_clock)) return false;
+        if (n->readers == WARPS && n->leads && lane) continue;
+        /* The latest warp is judged by its own time, the others by the earliest's: never too harsh. */
+        uint32_t when = n->readers == LANES || warp == n->read_warp ? n->read_clock : n->read_first;
+        if (reader && !wm_simt_knows(self, t, when)) return false;
     }
     return true;
 }
 
-static void add_reader(const wm_simt_thread *self, note *n, const void *pc) {
+static void add_reader(const wm_simt_thread *self, note *n, bool async, const void *pc) {
     const wm_simt_block *block = self->block;
     int index = (int)(self - block->thread), warps = (block->threads + 31) / 32;
     int warp = (int)(block - wm_simt_group_now.block) * warps + index / 32;
     if (n->read_clock <= wm_simt_group_now.floor) n->readers = NOBODY;
     if (n->readers == NOBODY) {
         n->read_clock = 0;
+        n->read_first = self->clock;
+        n->leads = 1;
         n->readers = LANES;
         n->read_warp = (uint16_t)warp;
         n->read_bits = 1u << index % 32;
@@ -145,7 +150,11 @@ static void add_reader(const wm_simt_thread *self, note *n, const void *pc) {
         n->readers = WARPS;
         n->read_bits |= 1u << warp % 32;
     }
-    if (n->read_clock < self->clock) n->read_clock = self->clock;
+    if (!async || index % 32) n->leads = 0;
+    if (n->read_first > self->clock) n->read_first = self->clock;
+    if (n->read_clock > self->clock) return;
+    n->read_clock = self->clock;
+    n->read_warp = (uint16_t)warp;
     n->read_pc = pc;
 }
 
@@ -186,7 +195,7 @@ static void check_shared_byte(wm_simt_thread *self, note *n, ptrdiff_t at, wm_si
         report_race(self, verb, at, "wrote", n->writer, n->write_pc, pc);
     if (writes && !knows_readers(self, n)) report_race(self, verb, at, "read", -1, n->read_pc, pc);
     if (!writes) {
-        add_reader(self, n, pc);
+        add_reader(self, n, async, pc);
         return;
     }
     n->write_clock = access == WM_SIMT_ASYNC_WRITE ? wm_simt_group_now.now : self->clock;

@@ -7,7 +7,7 @@
 
 /* As host/cuda.c makes them. */
 static int tensor_map(const wm_tensor *t, void *map) {
-    int size = t->type == WM_F32 ? 4 : 2;
+    int size = (int)wmTypeSize(t->type);
     const int box[3] = {t->box[0], t->box[1], 1};
     return wm_simt_map_encode(map, 3, size, t->base, t->dim, t->stride, box, box[0] * size == 128 ? 128 : 64);
 }
