@@ -155,7 +155,7 @@ static int walk_solver(walk *w, const char *filter) {
         w->problem = &problem;
         if (wm_problem_parse(&problem, *text, w->context->place) != WM_OK)
             walk_fail(w, "%s", wmLastError());
-        else if (wm_walk_most_bytes > 0 && wm_problem_cost(&problem).bytes > wm_walk_most_bytes)
+        else if (wm_walk_most_bytes > 0 && problem.op == WM_FFT && wm_problem_cost(&problem).bytes > wm_walk_most_bytes)
             continue;
         else if (walk_problem(w))
             offered++;

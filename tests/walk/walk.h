@@ -12,7 +12,7 @@
 /** Walks; `solver` (a name) and `problem` (a part of the string) narrow it, NULL: all. Gives the number of failures. */
 int wm_walk(wmContext *context, const char *solver, const char *problem, uint64_t seed);
 
-/** Problems that move more bytes are passed over; 0: none. For places where a byte takes long. */
+/** Transforms that move more bytes are passed over; 0: none. For places where a byte takes long. */
 extern double wm_walk_most_bytes;
 
 /* ---- For the three domains ---- */
