@@ -45,7 +45,7 @@ int main(void) {
     CHECK(wmContextCreate(&context, NULL));
     int64_t count = wmContextPlace(context) == WM_PLACE_GPU ? 1 << 20 : 1 << 12;
     size_t bytes = (size_t)count * 16 * sizeof(float);
-    float *turns = malloc(bytes), *frames = malloc(bytes), *out = malloc(bytes);
+    float *turns = (float *)malloc(bytes), *frames = (float *)malloc(bytes), *out = (float *)malloc(bytes);
     void *a = NULL, *b = NULL, *d = NULL;
     if (!turns || !frames || !out) return 1;
     fill(turns, frames, count);
