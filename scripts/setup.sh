@@ -50,7 +50,7 @@ ninja      | Ninja                       | ninja-build                       | n
 '
 needs_of_test="$needs_of_demo"'
 cmocka     | cmocka, the test library    | libcmocka-dev                     | libcmocka-devel                     | cmocka                  | cmocka
-dlpack     | DLPack's header             | libdlpack-dev                     | dlpack-devel                        | dlpack                  | dlpack
+dlpack     | the header of DLPack           | libdlpack-dev                     | dlpack-devel                        | dlpack                  | dlpack
 numpy      | NumPy for /usr/bin/python3  | python3-numpy                     | python3-numpy                       | numpy                   | py-numpy
 +random123 | Random123, an oracle        | librandom123-dev                  | Random123-devel                     | random123               | random123
 +dieharder | dieharder, a statistics suite | dieharder                      | dieharder                           | dieharder               | dieharder
