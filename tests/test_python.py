@@ -97,6 +97,16 @@ class PythonTest(unittest.TestCase):
         u = self.context.random("uniform", (1000,), "f8", low=-1, high=1)
         self.assertTrue(-1 <= u.min() < -0.9 and 0.9 < u.max() < 1)
 
+    def test_more_distributions(self):
+        dice = self.context.random("integers", (6000,), "u1", seed=3, base=1, span=6)
+        self.assertEqual(sorted(set(dice)), [1, 2, 3, 4, 5, 6])
+        counts = self.context.random("poisson", (20000,), "u4", seed=4, rate=3.0)
+        self.assertLess(abs(counts.mean() - 3), 6 * (3 / 20000) ** 0.5)
+        waits = self.context.random("gamma", (20000,), "f8", seed=5, gamma_shape=2.0, scale=0.5)
+        self.assertLess(abs(waits.mean() - 1), 6 * (0.5 / 20000) ** 0.5)
+        with self.assertRaisesRegex(wm.Error, "rate"):
+            self.context.random("poisson", (10,), "u4", rate=-1.0)
+
     def test_explanations(self):
         self.assertIn("openblas", self.context.explain("matmul f32 64x64x64"))
 

@@ -37,9 +37,12 @@ _FftDesc = _struct("wmFftDesc", size=SIZE, place=ENUM, kind=ENUM, type=ENUM, dir
 _FftArgs = _struct("wmFftArgs", size=SIZE, input=PTR, out=PTR, workspace=PTR, workspace_bytes=SIZE)
 _Key = _struct("wmRandomKey", seed=C.c_uint64, substream=C.c_uint32)
 _RandomDesc = _struct("wmRandomDesc", size=SIZE, place=ENUM, distribution=ENUM, type=ENUM, generator=ENUM,
-                      sequence=ENUM, count_hint=I64, determinism=ENUM)
+                      sequence=ENUM, count_hint=I64, determinism=ENUM, columns=I64, ld=I64, key_source=ENUM,
+                      dimensions=I64, scramble=ENUM, accuracy=ENUM, interval=ENUM)
 _RandomArgs = _struct("wmRandomArgs", size=SIZE, out=PTR, count=I64, key=_Key, offset=C.c_uint64, low=F64, high=F64,
-                      mean=F64, std=F64, workspace=PTR, workspace_bytes=SIZE)
+                      mean=F64, std=F64, workspace=PTR, workspace_bytes=SIZE, state=PTR, advance=C.c_int, base=I64,
+                      span=C.c_uint64, p=F64, trials=C.c_uint64, rate=F64, location=F64, scale=F64, shape=F64,
+                      shape2=F64, dimension=I64, table=PTR, input=PTR)
 _ContextOptions = _struct("wmContextOptions", size=SIZE, place=ENUM, device=I32, alloc=PTR, free=PTR, alloc_user=PTR,
                           log=PTR, log_user=PTR, log_level=ENUM, wisdom_path=C.c_char_p, require_vendor=I32,
                           cpu_threads=I32, fftw=C.c_char_p)
@@ -61,7 +64,9 @@ _PLACES = {"auto": 0, "gpu": 1, "cpu": 2}
 _ACTIVATIONS = {None: 0, "relu": 1, "gelu_tanh": 2, "gelu_erf": 3}
 _KINDS = {"c2c": 0, "r2c": 1, "c2r": 2}
 _SCALES = {None: 0, "by_n": 1, "by_sqrt_n": 2}
-_DISTRIBUTIONS = {"bits": 0, "uniform": 1, "normal": 2}
+_DISTRIBUTIONS = {"bits": 0, "uniform": 1, "normal": 2, "integers": 3, "bernoulli": 4, "exponential": 6, "lognormal": 7,
+                  "truncated_normal": 8, "poisson": 9, "binomial": 10, "geometric": 11, "gamma": 12, "beta": 13}
+_PARAMETERS = ("low", "high", "mean", "std", "base", "span", "p", "trials", "rate", "scale", "shape", "shape2")
 _ROW_MAJOR, _COL_MAJOR = 0, 1
 
 
@@ -255,7 +260,8 @@ class Context:
         return out
 
     def random(self, distribution, shape=None, dtype="f4", seed=0, substream=0, offset=0, out=None, **parameters):
-        """Elements offset … of the key's sequence; parameters: low, high, mean, std. The same bits on every place."""
+        """Elements offset … of the key's sequence; parameters as in wmRandomArgs: low, high, mean, std, base, span, p, …
+        The same bits on every place. shape and scale of a gamma draw are `gamma_shape` and `scale`."""
         if out is None:
             import numpy
             out = numpy.empty(shape, dtype)
@@ -270,9 +276,10 @@ class Context:
         args.out, args.count, args.offset = target.pointer, count, offset
         args.key.seed, args.key.substream = seed, substream
         for name, value in parameters.items():
-            if name not in ("low", "high", "mean", "std"):
+            field = "shape" if name == "gamma_shape" else name
+            if field not in _PARAMETERS:
                 raise TypeError(f"{name} is no parameter of a distribution")
-            setattr(args, name, value)
+            setattr(args, field, value)
         self._run("wmRandom", desc, args)
         return out
 

@@ -267,7 +267,7 @@ WM_BOTH float wm_fast_log2(float x) {
     asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
 }
-WM_BOTH float wm_fast_exp2(float x) {
+WM_BOTH float wm_dist_exp2(float x) {
     float y;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
@@ -312,7 +312,7 @@ WM_BOTH float wm_exponential_fast_f32(wm_u32 word, float half_scale) {
 /** exp x within 2^-21 (1 + |x|) of itself. */
 WM_BOTH float wm_exp_fast_f32(float x) {
 #ifdef __CUDA_ARCH__
-    return wm_fast_exp2(x * 1.442695f);
+    return wm_dist_exp2(x * 1.442695f);
 #else
     return wm_exact_exp32(x);
 #endif
