@@ -21,7 +21,7 @@ static const wm_solver *const kernels[] = {
 #include "lib/solvers.def"
     NULL};
 
-enum { ORDERS = 3, MOST_BYTES = 400000 }; /* ascending, descending, shuffled */
+enum { ORDERS = 3, MOST_BYTES = 400000, SECONDS = 4 }; /* ascending, descending, shuffled */
 
 static int nothing_left(wm_fake *fake) {
     wm_fake_counts live = wm_fake_live(fake);
@@ -60,6 +60,7 @@ int main(int argc, char **argv) {
     printf("WM_TEST_SEED=%llu\n", (unsigned long long)seed);
     /* An emulated point of a transform takes 50 us; fft_small has the kernels of long ones in small. */
     if (argc <= 2) wm_walk_most_bytes = MOST_BYTES;
+    if (argc == 1) wm_walk_seconds = SECONDS;
     for (uint64_t order = 0; order < ORDERS; order++)
         failures += walk_in_order(order < 2 ? order : seed, argc > 1 ? argv[1] : NULL, argc > 2 ? argv[2] : NULL, seed);
     printf("%d failures\n", failures);

@@ -8,10 +8,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { GUARD = 1024, BAND = 0xa5, POISON = 0xff, OFFERS = 4 };
 
 double wm_walk_most_bytes = 0;
+double wm_walk_seconds = 0;
+
+static double used(void) {
+    return (double)clock() / CLOCKS_PER_SEC;
+}
 
 uint64_t walk_draw(walk *w) { /* splitmix64, Steele, Lea and Flood, OOPSLA 2014 */
     uint64_t x = w->random += 0x9e3779b97f4a7c15u;
@@ -135,7 +141,7 @@ static int walk_problem(walk *w) {
     memset(offers, 0, sizeof offers);
     int count = w->solver->offer(w->context, w->problem, offers, WM_MAX_OFFERS, &why);
     if (count == 0 && !why.text[0]) walk_fail(w, "it does not offer, and gives no reason");
-    for (int i = 0; i < count && i < OFFERS; i++) {
+    for (int i = 0; i < count && i < OFFERS && !(wm_walk_seconds > 0 && used() > w->until); i++) {
         w->offer = &offers[count <= OFFERS ? i : i * (count - 1) / (OFFERS - 1)];
         if (!(w->offer->seconds > 0) && !wm_problem_empty(w->problem))
             walk_fail(w, "the estimate is %g seconds", w->offer->seconds);
@@ -147,9 +153,19 @@ static int walk_problem(walk *w) {
 static int walk_solver(walk *w, const char *filter) {
     static const char *const *const lists[WM_OPERATIONS] = {walk_matmul_problems, walk_fft_problems,
                                                             walk_random_problems};
-    int offered = 0, refused = 0;
-    for (const char *const *text = lists[w->solver->op]; *text; text++) {
+    const char *const *list = lists[w->solver->op];
+    int offered = 0, refused = 0, count = 0, left = 0;
+    while (list[count]) count++;
+    /* Where time is short each seed begins elsewhere, so that all problems have their turn. */
+    int first = wm_walk_seconds > 0 ? (int)(w->random % (uint64_t)count) : 0;
+    w->until = used() + wm_walk_seconds;
+    for (int i = 0; i < count; i++) {
+        const char *const *text = &list[(first + i) % count];
         wm_problem problem;
+        if (wm_walk_seconds > 0 && used() > w->until) {
+            left++;
+            continue;
+        }
         if (filter && !strstr(*text, filter)) continue;
         snprintf(w->text, sizeof w->text, "%s", *text);
         w->problem = &problem;
@@ -163,8 +179,10 @@ static int walk_solver(walk *w, const char *filter) {
             refused++;
     }
     w->problem = NULL;
-    printf("%-20s %3d problems solved, %3d refused, %5d runs, worst error %.3f of its bound, %d failures\n",
+    if (left && !offered) walk_fail(w, "no problem was solved in the time it had");
+    printf("%-20s %3d problems solved, %3d refused, %5d runs, worst error %.3f of its bound, %d failures",
            w->solver->name, offered, refused, w->runs, w->worst, w->failures);
+    printf(left ? ", %d not reached\n" : "\n", left);
     return offered;
 }
 

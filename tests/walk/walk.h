@@ -15,6 +15,9 @@ int wm_walk(wmContext *context, const char *solver, const char *problem, uint64_
 /** Transforms that move more bytes are passed over; 0: none. For places where a byte takes long. */
 extern double wm_walk_most_bytes;
 
+/** Processor time that a solver may take, 0: any. What is not reached is counted; seeds begin at different problems. */
+extern double wm_walk_seconds;
+
 /* ---- For the three domains ---- */
 
 /** A buffer at the context's place with its host copy; both have bands of GUARD bytes on either side. */
@@ -36,6 +39,7 @@ typedef struct walk {
     uint64_t random;
     int failures, runs;
     double worst; /* error over bound */
+    double until; /* processor time at which its turn ends */
 } walk;
 
 uint64_t walk_draw(walk *w); /* 64 random bits */
