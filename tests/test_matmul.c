@@ -367,18 +367,9 @@ static void shapes(void **unused) {
 
 #include "lib/context_internal.h"
 #include "simt_gpu.h"
+#include "simt_kernels.h"
 
-#define SOLVER(symbol)
-#define SOLVER_VENDOR(symbol)
-#define SOLVER_KERNEL(symbol) extern const wm_solver symbol;
-#include "lib/solvers.def"
-#undef SOLVER_KERNEL
-
-#define SOLVER_KERNEL(symbol) &symbol,
-static const wm_solver *const kernels[] = {
-#include "lib/solvers.def"
-    NULL};
-
+static const wm_solver *kernels[WM_SIMT_KERNELS_MOST];
 static wm_fake *fake;
 
 static wmStatus open_place(const char *place) {
@@ -387,7 +378,7 @@ static wmStatus open_place(const char *place) {
     const char *thin = getenv("WM_TEST_THIN"); // NOLINT(concurrency-mt-unsafe)
     lab_thin = thin ? atoi(thin) : 7;          // NOLINT(cert-err34-c)
     lab_solvers = kernels;
-    lab_count = (int)(sizeof kernels / sizeof kernels[0]) - 1;
+    lab_count = wm_simt_kernels(kernels);
     wm_simt_seed(lab_state);
     return wm_context_create_with(&lab_context, NULL, wm_fake_gpu(fake), kernels, lab_count, wm_clock_system());
 }

@@ -4,22 +4,12 @@
  * test_solvers_simt [solver [part of a problem string]]. WM_TEST_SEED replays a run; the seed is printed.
  */
 #include "simt_gpu.h"
+#include "simt_kernels.h"
 #include "tests/walk/walk.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-
-#define SOLVER(symbol)
-#define SOLVER_VENDOR(symbol)
-#define SOLVER_KERNEL(symbol) extern const wm_solver symbol;
-#include "lib/solvers.def"
-#undef SOLVER_KERNEL
-
-#define SOLVER_KERNEL(symbol) &symbol,
-static const wm_solver *const kernels[] = {
-#include "lib/solvers.def"
-    NULL};
 
 enum { ORDERS = 3, MOST_BYTES = 400000, SECONDS = 4 }; /* ascending, descending, shuffled */
 
@@ -35,8 +25,8 @@ static int walk_in_order(uint64_t order, const char *solver, const char *problem
     wm_fake *fake = wm_simt_gpu_new();
     wmContext *context = NULL;
     wmContextOptions options = wmContextOptionsDefault();
-    int count = 0, failures;
-    while (kernels[count]) count++;
+    const wm_solver *kernels[WM_SIMT_KERNELS_MOST];
+    int count = wm_simt_kernels(kernels), failures;
     options.wisdom_path = "";
     if (wm_context_create_with(&context, &options, wm_fake_gpu(fake), kernels, count, wm_clock_system()) != WM_OK) {
         printf("FAIL no context: %s\n", wmLastError());
