@@ -22,7 +22,7 @@ static inline int wm_simt_kernels(const wm_solver *list[WM_SIMT_KERNELS_MOST]) {
     };
 #undef SOLVER_KERNEL
     int count = 0;
-    for (int i = 0; i < (int)(sizeof all / sizeof *all) && count + 1 < WM_SIMT_KERNELS_MOST; i++)
+    for (int i = 0; i < (int)(sizeof all / sizeof all[0]) && count + 1 < WM_SIMT_KERNELS_MOST; i++)
         if (all[i]) list[count++] = all[i];
     list[count] = (const wm_solver *)0;
     return count;
