@@ -157,7 +157,7 @@ static int walk_solver(walk *w, const char *filter) {
     int offered = 0, refused = 0, count = 0, left = 0;
     while (list[count]) count++;
     /* Where time is short each seed begins elsewhere, so that all problems have their turn. */
-    int first = wm_walk_seconds > 0 ? (int)(w->random % (uint64_t)count) : 0;
+    int first = wm_walk_seconds > 0 && count > 0 ? (int)(w->random % (uint64_t)count) : 0;
     w->until = used() + wm_walk_seconds;
     for (int i = 0; i < count; i++) {
         const char *const *text = &list[(first + i) % count];

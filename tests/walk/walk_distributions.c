@@ -136,9 +136,9 @@ static void judge(walk *w, const wmRandomArgs *args, const inputs *more, const u
     expect(d, *args, more, want);
     for (int64_t i = 0; i < args->count; i++) {
         if (agrees(w, host + (size_t)i * element, want + (size_t)i * element)) continue;
-        walk_fail(w, "element %llu (place %lld of %lld, shifted %zu bytes) has other bits",
-                  (unsigned long long)(args->offset + (uint64_t)i), (long long)i, (long long)args->count,
-                  (size_t)((uintptr_t)args->out % 16));
+        uint64_t number = args->offset + (uint64_t)i;
+        walk_fail(w, "element %llu (place %lld of %lld, shifted %zu bytes) has other bits", (unsigned long long)number,
+                  (long long)i, (long long)args->count, (size_t)((uintptr_t)args->out % 16));
         break;
     }
     free(want);
