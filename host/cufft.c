@@ -182,15 +182,18 @@ static double measured_passes(const layout *l, int f64) {
         {0,    1.48, 2.03, 2.28, 2.34, 2.36, 2.54, 2.61, 2.70, 3.31, 3.39, 3.63, 3.97, 3.97, 3.91, 3.9},
         {1.45, 2.29, 2.11, 2.11, 2.34, 2.37, 2.66, 3.11, 3.2,  3.49, 3.5,  3.6,  3.64, 3.7,  3.7,  3.7},
     };
-    static const double squares[SIDES] = {1.92, 2.85, 2.15, 2.14, 2.20, 2.72, 3.00}; /* 64 … 4096 */
-    static const double cubes[SIDES] = {3.45, 3.92, 3.63, 3.60, 0, 0, 0};
+    /* Squares and cubes of sides 64 … 4096. */
+    static const double sides[2][SIDES] = {
+        {1.92, 2.85, 2.15, 2.14, 2.20, 2.72, 3.00},
+        {3.45, 3.92, 3.63, 3.60, 0,    0,    0   },
+    };
     int64_t n = l->n[0];
     int bits = __builtin_ctzll((unsigned long long)n);
     for (int i = 0; i < l->rank; i++)
         if (l->n[i] != n || (n & (n - 1))) return 0;
     if (l->rank == 1) return bits < FROM || bits >= FROM + LINES ? 0 : lines[f64][bits - FROM];
     if (f64 || bits < 6 || bits >= 6 + SIDES) return 0;
-    return (l->rank == 2 ? squares : cubes)[bits - 6];
+    return sides[l->rank - 2][bits - 6];
 }
 
 /** Passes over memory that one axis takes, as measured on an H200 with cuFFT 12.0. */

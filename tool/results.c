@@ -83,8 +83,22 @@ static wm_result *row_of(reader *r, const char *text) {
     return row;
 }
 
+/* Kernels may be of a build with CUDA, and this one without. */
+static bool is_kernel(const char *name) {
+#define SOLVER(symbol)
+#define SOLVER_VENDOR(symbol)
+#define SOLVER_KERNEL(symbol) #symbol,
+    static const char *const kernels[] = {
+#include "lib/solvers.def"
+        NULL};
+    for (int i = 0; kernels[i]; i++)
+        if (strcmp(kernels[i] + strlen("wm_"), name) == 0) return true;
+    return false;
+}
+
 static bool is_ours(const char *name) {
     int count = 0;
+    if (is_kernel(name)) return true;
     const wm_solver *const *solvers = wm_solvers(&count);
     for (int i = 0; i < count; i++)
         if (strcmp(solvers[i]->name, name) == 0) return solvers[i]->origin == WM_OURS;
