@@ -8,11 +8,9 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "fail.h"
-#include "output.h"
+#include "svg.h"
 
 enum {
     WIDTH = 900,
@@ -41,25 +39,6 @@ static const char style[] = "<style>\n"
                             "    .reference { fill: #656c76 }\n"
                             "  }\n"
                             "</style>\n";
-
-/* Text with what XML reserves spelt out. */
-static void put_text(FILE *to, const char *text) {
-    for (; *text; text++) {
-        if (*text == '<') {
-            (void)fputs("&lt;", to);
-        } else if (*text == '&') {
-            (void)fputs("&amp;", to);
-        } else {
-            (void)fputc(*text, to);
-        }
-    }
-}
-
-static void put_label(FILE *to, double x, double y, const char *anchor, const char *class, const char *text) {
-    (void)fprintf(to, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" class=\"%s\">", x, y, anchor, class);
-    put_text(to, text);
-    (void)fputs("</text>\n", to);
-}
 
 /* Decades that hold every value of the unit, at least one, with room at the left so that the least bar is seen. */
 typedef struct axis {
@@ -96,10 +75,10 @@ static void put_axis(FILE *to, const axis *a, double top, double bottom) {
         (void)fprintf(to, "<line class=\"grid\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", x, top, x,
                       bottom + 4);
         (void)snprintf(text, sizeof text, "%.*f", decade < 0 ? -decade : 0, pow(10, decade));
-        put_label(to, x, bottom + 19, "middle", "soft", text);
+        wm_svg_label(to, x, bottom + 19, "middle", "soft", text);
     }
     (void)snprintf(text, sizeof text, "%s (logarithmic)", a->unit);
-    put_label(to, (LEFT + RIGHT) / 2.0, bottom + 37, "middle", "soft", text);
+    wm_svg_label(to, (LEFT + RIGHT) / 2.0, bottom + 37, "middle", "soft", text);
 }
 
 static void put_bar(FILE *to, const axis *a, double y, const char *class, double value) {
@@ -109,7 +88,7 @@ static void put_bar(FILE *to, const axis *a, double y, const char *class, double
     (void)fprintf(to, "<rect class=\"%s\" x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\"/>\n", class, LEFT, y,
                   end - LEFT, BAR);
     (void)snprintf(text, sizeof text, "%.*f", value < 10 ? 2 : value < 100 ? 1 : 0, value);
-    put_label(to, end + 5, y + BAR - 2, "start", "soft", text);
+    wm_svg_label(to, end + 5, y + BAR - 2, "start", "soft", text);
 }
 
 /* One unit's bars and axis; returns where the next panel may begin. */
@@ -122,7 +101,7 @@ static double put_panel(FILE *to, const char *unit, const wm_bar bars[], int cou
     double y = top + 5;
     for (int i = 0; i < count; i++) {
         if (strcmp(bars[i].unit, unit) != 0) continue;
-        put_label(to, LEFT - 10, y + ROW / 2.0 - 1, "end", "label", bars[i].label);
+        wm_svg_label(to, LEFT - 10, y + ROW / 2.0 - 1, "end", "label", bars[i].label);
         put_bar(to, &a, y, "ours", bars[i].value);
         put_bar(to, &a, y + BAR + 2, "reference", bars[i].reference);
         y += ROW;
@@ -146,7 +125,7 @@ static void put_legend(FILE *to) {
     for (int i = 0; i < 2; i++) {
         (void)fprintf(to, "<rect class=\"%s\" x=\"%.1f\" y=\"60\" width=\"%d\" height=\"%d\"/>\n", entries[i][0], x,
                       BAR, BAR);
-        put_label(to, x + BAR + 6, 71, "start", "label", entries[i][1]);
+        wm_svg_label(to, x + BAR + 6, 71, "start", "label", entries[i][1]);
         x += 110;
     }
 }
@@ -159,15 +138,15 @@ static void put_plot(FILE *to, const char *title, const char *subtitle, const wm
                   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
                   "role=\"img\">\n<title>",
                   WIDTH, height, WIDTH, height);
-    put_text(to, title);
+    wm_svg_text(to, title);
     (void)fputs("</title>\n<desc>", to);
     for (int i = 0; i < count; i++) {
-        put_text(to, bars[i].label);
+        wm_svg_text(to, bars[i].label);
         (void)fprintf(to, ": %.3g %s, CPU reference %.3g. ", bars[i].value, bars[i].unit, bars[i].reference);
     }
     (void)fprintf(to, "</desc>\n%s<rect class=\"page\" width=\"%d\" height=\"%d\"/>\n", style, WIDTH, height);
-    put_label(to, 20, 30, "start", "title", title);
-    put_label(to, 20, 50, "start", "soft", subtitle);
+    wm_svg_label(to, 20, 30, "start", "title", title);
+    wm_svg_label(to, 20, 50, "start", "soft", subtitle);
     put_legend(to);
     double top = TOP;
     for (int i = 0; i < count; i++) {
@@ -176,20 +155,18 @@ static void put_plot(FILE *to, const char *title, const char *subtitle, const wm
     (void)fputs("</svg>\n", to);
 }
 
+typedef struct page {
+    const char *title, *subtitle;
+    const wm_bar *bars;
+    int count;
+} page;
+
+static void put_page(FILE *to, const void *data) {
+    const page *p = data;
+    put_plot(to, p->title, p->subtitle, p->bars, p->count);
+}
+
 int wm_plot_write(const char *path, const char *title, const char *subtitle, const wm_bar bars[], int count) {
-    char *text = NULL;
-    size_t bytes = 0;
-    wm_output out;
-    FILE *to = open_memstream(&text, &bytes);
-    if (!to) return wm_tool_fail("%s: out of memory", path);
-    put_plot(to, title, subtitle, bars, count);
-    bool whole = fclose(to) == 0;
-    int status = whole ? wm_output_open(&out, path) : wm_tool_fail("%s: out of memory", path);
-    if (!status) {
-        status = wm_output_write(&out, text, bytes);
-        if (!status) status = wm_output_commit(&out);
-        wm_output_discard(&out);
-    }
-    free(text);
-    return status;
+    const page p = {title, subtitle, bars, count};
+    return wm_svg_write(path, put_page, &p);
 }

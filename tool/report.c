@@ -12,8 +12,8 @@
 #include "commands.h"
 #include "fail.h"
 #include "options.h"
-#include "output.h"
 #include "results.h"
+#include "svg.h"
 
 typedef struct options {
     wm_common common;
@@ -71,29 +71,7 @@ static const char head[] =
     " stroke: var(--other); stroke-width: 1.5 } svg .roof { stroke: var(--soft); stroke-dasharray: 5 4; fill: none }\n"
     "</style>\n</head>\n<body>\n<h1>warpmath: results</h1>\n";
 
-/* ---- Text ---- */
-
-static void put(FILE *to, const char *text) {
-    for (; *text; text++) {
-        if (*text == '<') {
-            (void)fputs("&lt;", to);
-        } else if (*text == '>') {
-            (void)fputs("&gt;", to);
-        } else if (*text == '&') {
-            (void)fputs("&amp;", to);
-        } else if (*text == '"') {
-            (void)fputs("&quot;", to);
-        } else {
-            (void)fputc(*text, to);
-        }
-    }
-}
-
-static void put_label(FILE *to, double x, double y, const char *anchor, const char *class, const char *text) {
-    (void)fprintf(to, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" class=\"%s\">", x, y, anchor, class);
-    put(to, text);
-    (void)fputs("</text>\n", to);
-}
+/* ---- Shapes ---- */
 
 static void put_line(FILE *to, const char *class, double x1, double y1, double x2, double y2) {
     (void)fprintf(to, "<line class=\"%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", class, x1, y1, x2, y2);
@@ -102,7 +80,7 @@ static void put_line(FILE *to, const char *class, double x1, double y1, double x
 static void open_svg(FILE *to, double height, const char *title) {
     (void)fprintf(to, "<svg role=\"img\" width=\"%d\" height=\"%.0f\" viewBox=\"0 0 %d %.0f\"><title>", WIDTH, height,
                   WIDTH, height);
-    put(to, title);
+    wm_svg_text(to, title);
     (void)fputs("</title>\n", to);
 }
 
@@ -127,11 +105,11 @@ static void put_summary(FILE *to, const wm_results *r) {
             if (ratio < worst) worst = ratio, where = r->row[i].text;
         }
         (void)fputs("<tr><td>", to);
-        put(to, r->class[class]);
+        wm_svg_text(to, r->class[class]);
         (void)fprintf(to, "<td>%d<td>%d", all, both);
         if (both) {
             (void)fprintf(to, "<td>%.3f<td>%d<td>%.3f<td class=\"text\">", exp(logs / both), held, worst);
-            put(to, where);
+            wm_svg_text(to, where);
         } else {
             (void)fputs("<td><td><td><td>", to);
         }
@@ -155,7 +133,7 @@ static void put_ratios(FILE *to, const wm_results *r, int class) {
     if (!rows) return;
     double scale = (RIGHT - LEFT) / 2.0 / log(most), middle = (LEFT + RIGHT) / 2.0, y = 8;
     (void)fputs("<h3>", to);
-    put(to, r->class[class]);
+    wm_svg_text(to, r->class[class]);
     (void)fputs("</h3>\n", to);
     open_svg(to, rows * ROW + 40, "Ratio of times to the best of the others, logarithmic");
     for (int i = 0; i < r->count; i++) {
@@ -163,18 +141,18 @@ static void put_ratios(FILE *to, const wm_results *r, int class) {
         double ratio = row->class == class ? wm_result_ratio(row) : 0;
         if (ratio <= 0) continue;
         double end = middle + scale * log(ratio);
-        put_label(to, LEFT - 8, y + 11, "end", "label", row->text);
+        wm_svg_label(to, LEFT - 8, y + 11, "end", "label", row->text);
         (void)fprintf(to, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\"><title>",
                       ratio < 1 ? "behind" : "ours", fmin(middle, end), y, fabs(end - middle) + 0.5, ROW - 5);
         (void)fprintf(to, "%s %.3g us, %s %.3g us", row->ours.solver, 1e6 * row->ours.seconds, row->other.solver,
                       1e6 * row->other.seconds);
         (void)fputs("</title></rect>\n", to);
         (void)snprintf(text, sizeof text, "%.2f", ratio);
-        put_label(to, ratio < 1 ? end - 4 : end + 4, y + 11, ratio < 1 ? "end" : "start", "soft", text);
+        wm_svg_label(to, ratio < 1 ? end - 4 : end + 4, y + 11, ratio < 1 ? "end" : "start", "soft", text);
         y += ROW;
     }
     put_line(to, "one", middle, 4, middle, y + 2);
-    put_label(to, middle, y + 18, "middle", "soft", "1: as fast as the best of the others");
+    wm_svg_label(to, middle, y + 18, "middle", "soft", "1: as fast as the best of the others");
     (void)fputs("</svg>\n", to);
 }
 
@@ -213,16 +191,16 @@ static void put_axes(FILE *to, const plot *p, range x, range y) {
         double at = place(x, pow(10, decade), PLOT_LEFT, RIGHT);
         put_line(to, "grid", at, PLOT_TOP, at, bottom);
         (void)snprintf(text, sizeof text, "%.4g", pow(10, decade));
-        put_label(to, at, bottom + 16, "middle", "soft", text);
+        wm_svg_label(to, at, bottom + 16, "middle", "soft", text);
     }
     for (int decade = (int)y.low; decade <= (int)y.high; decade++) {
         double at = place(y, pow(10, decade), bottom, PLOT_TOP);
         put_line(to, "grid", PLOT_LEFT, at, RIGHT, at);
         (void)snprintf(text, sizeof text, "%.4g", pow(10, decade));
-        put_label(to, PLOT_LEFT - 6, at + 4, "end", "soft", text);
+        wm_svg_label(to, PLOT_LEFT - 6, at + 4, "end", "soft", text);
     }
-    put_label(to, (PLOT_LEFT + RIGHT) / 2.0, bottom + 34, "middle", "soft", p->x_unit);
-    put_label(to, PLOT_LEFT, PLOT_TOP - 4, "start", "soft", p->y_unit);
+    wm_svg_label(to, (PLOT_LEFT + RIGHT) / 2.0, bottom + 34, "middle", "soft", p->x_unit);
+    wm_svg_label(to, PLOT_LEFT, PLOT_TOP - 4, "start", "soft", p->y_unit);
 }
 
 /* min(best rate, best bandwidth x intensity), both the best that these results hold. */
@@ -249,7 +227,7 @@ static void put_points(FILE *to, const plot *p, range x, range y) {
             if (!(value > 0)) continue;
             (void)fprintf(to, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"><title>", other ? "other" : "ours",
                           place(x, q->x, PLOT_LEFT, RIGHT), place(y, value, bottom, PLOT_TOP));
-            put(to, q->row->text);
+            wm_svg_text(to, q->row->text);
             (void)fprintf(to, ": %s, %.4g %s</title></circle>\n", other ? q->row->other.solver : q->row->ours.solver,
                           value, p->y_unit);
         }
@@ -327,14 +305,14 @@ static void put_random(FILE *to, const wm_results *r) {
         double value = per_second(row->cost.bytes, &row->ours), other = per_second(row->cost.bytes, &row->other);
         if (row->op != WM_RANDOM || !(value > 0)) continue;
         double width = (RIGHT - LEFT) * value / most;
-        put_label(to, LEFT - 8, y + 11, "end", "label", row->text);
+        wm_svg_label(to, LEFT - 8, y + 11, "end", "label", row->text);
         (void)fprintf(to, "<rect class=\"ours\" x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\"/>\n", LEFT, y, width,
                       ROW - 5);
         if (other > 0)
             put_line(to, "one", LEFT + (RIGHT - LEFT) * other / most, y - 2, LEFT + (RIGHT - LEFT) * other / most,
                      y + ROW - 3);
         (void)snprintf(text, sizeof text, "%.0f GB/s", 1e-9 * value);
-        put_label(to, LEFT + width + 4, y + 11, "start", "soft", text);
+        wm_svg_label(to, LEFT + width + 4, y + 11, "start", "soft", text);
         y += ROW;
     }
     (void)fputs("</svg>\n<p>Upright line: the best of the others.</p>\n", to);
@@ -359,7 +337,7 @@ static void put_moves(FILE *to, const wm_results *now, const wm_results *before)
         if (fabs(today / then - 1) < 0.01 * MOVED_PERCENT) continue;
         moved++;
         (void)fputs("<tr><td>", to);
-        put(to, row->text);
+        wm_svg_text(to, row->text);
         (void)fprintf(to, "<td>%.4g us<td>%.4g us<td>%.3f</tr>\n", 1e6 * then, 1e6 * today, today / then);
     }
     (void)fprintf(to, "</table>\n<p>%d of %d problems moved by %d %% or more.</p>\n", moved, both, MOVED_PERCENT);
@@ -367,11 +345,19 @@ static void put_moves(FILE *to, const wm_results *now, const wm_results *before)
 
 /* ---- The page ---- */
 
-static void put_page(FILE *to, const wm_results *now, const wm_results *before, point *room) {
+typedef struct page {
+    const wm_results *now, *before; /* before NULL: nothing to compare with */
+    point *room;                    /* for a plot's points, one a result */
+} page;
+
+static void put_page(FILE *to, const void *data) {
+    const page *p = data;
+    const wm_results *now = p->now, *before = p->before;
+    point *room = p->room;
     (void)fputs(head, to);
     if (now->facts) {
         (void)fputs("<pre>", to);
-        put(to, now->facts);
+        wm_svg_text(to, now->facts);
         (void)fputs("</pre>\n", to);
     }
     put_summary(to, now);
@@ -387,21 +373,9 @@ static void put_page(FILE *to, const wm_results *now, const wm_results *before, 
 }
 
 static int write_page(const char *path, const wm_results *now, const wm_results *before) {
-    char *text = NULL;
-    size_t bytes = 0;
-    wm_output out;
-    point *room = calloc((size_t)now->count + 1, sizeof *room);
-    FILE *to = room ? open_memstream(&text, &bytes) : NULL;
-    if (to) put_page(to, now, before, room);
-    free(room);
-    bool whole = to && fclose(to) == 0;
-    int status = whole ? wm_output_open(&out, path) : wm_tool_fail("%s: out of memory", path);
-    if (!status) {
-        status = wm_output_write(&out, text, bytes);
-        if (!status) status = wm_output_commit(&out);
-        wm_output_discard(&out);
-    }
-    free(text);
+    const page p = {now, before, calloc((size_t)now->count + 1, sizeof(point))};
+    int status = p.room ? wm_svg_write(path, put_page, &p) : wm_tool_fail("%s: out of memory", path);
+    free(p.room);
     return status;
 }
 
