@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The walk on a real place: test_solvers cpu|gpu [solver [part of a problem string]].
- * WM_TEST_SEED replays a run; the seed is printed.
+ * WM_TEST_SEED replays a run; the seed is printed. WM_TEST_PART=2/8 walks the third of eight shares of the problems.
  */
 #include "walk/walk.h"
 
@@ -19,6 +19,13 @@ int main(int argc, char **argv) {
     if (wmContextCreate(&context, &options) != WM_OK) {
         printf("no context: %s\n", wmLastError());
         return options.place == WM_PLACE_GPU ? 77 : 1;
+    }
+    const char *part = getenv("WM_TEST_PART");
+    if (part && (sscanf(part, "%d/%d", &wm_walk_part, &wm_walk_parts) != 2 || wm_walk_part < 0 ||
+                 wm_walk_part >= wm_walk_parts)) {
+        printf("WM_TEST_PART=%s is not share/shares, such as 0/4\n", part);
+        wmContextDestroy(context);
+        return 1;
     }
     const char *seed_text = getenv("WM_TEST_SEED");
     uint64_t seed = seed_text ? strtoull(seed_text, NULL, 10) : (uint64_t)time(NULL);

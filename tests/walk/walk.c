@@ -14,6 +14,7 @@ enum { GUARD = 1024, BAND = 0xa5, POISON = 0xff, OFFERS = 4 };
 
 double wm_walk_most_bytes = 0;
 double wm_walk_seconds = 0;
+int wm_walk_part = 0, wm_walk_parts = 1;
 
 static double used(void) {
     return (double)clock() / CLOCKS_PER_SEC;
@@ -166,7 +167,7 @@ static int walk_solver(walk *w, const char *filter) {
             left++;
             continue;
         }
-        if (filter && !strstr(*text, filter)) continue;
+        if ((filter && !strstr(*text, filter)) || i % wm_walk_parts != wm_walk_part) continue;
         snprintf(w->text, sizeof w->text, "%s", *text);
         w->problem = &problem;
         if (wm_problem_parse(&problem, *text, w->context->place) != WM_OK)

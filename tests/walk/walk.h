@@ -18,6 +18,9 @@ extern double wm_walk_most_bytes;
 /** Processor time that a solver may take, 0: any. What is not reached is counted; seeds begin at different problems. */
 extern double wm_walk_seconds;
 
+/** Only every parts-th problem, beginning with problem `part`: several processes share one walk (scripts/verify). */
+extern int wm_walk_part, wm_walk_parts;
+
 /* ---- For the three domains ---- */
 
 /** A buffer at the context's place with its host copy; both have bands of GUARD bytes on either side. */
