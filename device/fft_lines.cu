@@ -113,6 +113,12 @@ static pass *add_step(passes *p, wmType type, axis along, axis next, place from,
     return s;
 }
 
+/** Lengths of the passes of a long line, 0 behind the last one. */
+typedef struct way {
+    int64_t length[MOST_STEPS];
+    double rounds;
+} way;
+
 /** Time of a pass, in reads and writes of the data at full bandwidth; 0: no kernel has this length. */
 static double rounds_of(wmType type, int64_t length, int rows) {
     return variant_for(type, length) ? 1 / wm_fft_lines_fraction(type, length, rows) : 0;
@@ -137,14 +143,21 @@ static double split_in(wmType type, int64_t n, int passes, int64_t *length) {
     return best;
 }
 
-/** Lengths of the passes of a long line: 2, or 3 where that is faster. 0: none. */
-static int split(wmType type, int64_t n, int64_t *length) {
-    int64_t three[MOST_STEPS] = {};
+/** Ways to split a long line, the fastest of two and of three passes, that one first which is faster; their number. */
+static int ways_of(wmType type, int64_t n, way out[2]) {
+    int count = 0;
     if (n < 4096 || n > wm_fft_lines_most(type) || (n & (n - 1))) return 0;
-    double in_two = split_in(type, n, 2, length), in_three = split_in(type, n, 3, three);
-    if (in_two > 0 && (in_three == 0 || in_two <= in_three)) return 2;
-    for (int i = 0; i < 3; i++) length[i] = three[i];
-    return in_three > 0 ? 3 : 0;
+    for (int passes = 2; passes <= MOST_STEPS; passes++) {
+        way w = {};
+        w.rounds = split_in(type, n, passes, w.length);
+        if (w.rounds > 0) out[count++] = w;
+    }
+    if (count == 2 && out[1].rounds < out[0].rounds) {
+        way slower = out[0];
+        out[0] = out[1];
+        out[1] = slower;
+    }
+    return count;
 }
 
 /** The batch of loops, with what it is on the side of the workspace. */
@@ -161,12 +174,12 @@ static void add_batch(pass *s, const wmFftDim *loop, int loops, int64_t points) 
     }
 }
 
-static void long_line(passes *p, const wmFftDesc *d, const int64_t *length, int count) {
+static void long_line(passes *p, const wmFftDesc *d, const int64_t *length) {
     int64_t is = d->dim[0].in_stride, os = d->dim[0].out_stride, a = length[0], b = length[1],
-            c = count == 3 ? length[2] : 1;
+            c = length[2] ? length[2] : 1;
     pass *s = add_step(p, d->type, axis{a, b * c * is, b * c}, axis{b * c, is, 1}, INPUT, WORK);
     s->roots = a * b * c;
-    if (count == 2) {
+    if (c == 1) {
         add_step(p, d->type, axis{b, 1, a * os}, axis{a, b, os}, WORK, OUTPUT);
         return;
     }
@@ -196,19 +209,21 @@ static wm_i64 blocks_of(const pass *s) {
     return blocks;
 }
 
-/** The passes of a problem. */
-static int passes_of(const wmFftDesc *d, passes *p, wm_why *why) {
-    int64_t length[MOST_STEPS] = {};
-    int count = d->rank == 1 ? split(d->type, d->dim[0].n, length) : 0, element = d->type == WM_F64 ? 16 : 8;
-    *p = passes{};
-    if (d->rank == 1 && !count)
-        return wm_refuse(why, "n = %lld is no power of two from 2^12 on that has passes", (long long)d->dim[0].n);
-    for (int i = 0; i < d->rank && d->rank > 1; i++)
+/** Whether all axes of a plane or box have kernels. */
+static int has_axes(const wmFftDesc *d, wm_why *why) {
+    for (int i = 0; i < d->rank; i++)
         if (!variant_for(d->type, d->dim[i].n))
             return wm_refuse(why, "an axis of %lld is no power of two from 64 to %d", (long long)d->dim[i].n,
                              d->type == WM_F64 ? 2048 : 4096);
+    return 1;
+}
+
+/** The passes of a problem; a line is split as `length` says. */
+static int passes_of(const wmFftDesc *d, const int64_t *length, passes *p, wm_why *why) {
+    int element = d->type == WM_F64 ? 16 : 8;
+    *p = passes{};
     if (d->rank == 1) {
-        long_line(p, d, length, count);
+        long_line(p, d, length);
     } else {
         box(p, d);
     }
@@ -247,14 +262,22 @@ static double seconds_of(wmContext *context, const wm_problem *problem, const pa
 }
 
 static int fft_lines_offer(wmContext *context, const wm_problem *problem, wm_offer *out, int capacity, wm_why *why) {
-    passes p;
-    (void)capacity;
-    if (!passes_of(&problem->u.fft, &p, why)) return 0;
-    *out = wm_offer{};
-    out->seconds = seconds_of(context, problem, &p);
-    out->workspace = p.work;
-    out->capturable = out->concurrent = 1;
-    return 1;
+    const wmFftDesc *d = &problem->u.fft;
+    way ways[2] = {};
+    int count = d->rank == 1 ? ways_of(d->type, d->dim[0].n, ways) : has_axes(d, why), given = 0;
+    if (!count && d->rank == 1)
+        return wm_refuse(why, "n = %lld is no power of two from 2^12 on that has passes", (long long)d->dim[0].n);
+    for (int i = 0; i < count && given < capacity; i++) {
+        passes p;
+        if (!passes_of(d, ways[i].length, &p, why)) continue;
+        wm_offer offer = {};
+        offer.seconds = seconds_of(context, problem, &p);
+        offer.workspace = p.work;
+        for (int k = 0; k < MOST_STEPS; k++) offer.knob[k] = (int)ways[i].length[k];
+        offer.capturable = offer.concurrent = 1;
+        out[given++] = offer;
+    }
+    return given;
 }
 
 static int log2_of(int64_t n) {
@@ -285,11 +308,11 @@ static wmStatus make_table(wmContext *context, launch_state *s, int number) {
 }
 
 static wmStatus fft_lines_make(wmContext *context, const wm_problem *problem, const wm_offer *offer, void **state) {
-    (void)offer;
+    const int64_t length[MOST_STEPS] = {offer->knob[0], offer->knob[1], offer->knob[2]};
     launch_state *s = static_cast<launch_state *>(calloc(1, sizeof(launch_state)));
     if (!s) return wm_fail(WM_ERR_MEMORY, "out of memory for a plan");
     *state = s;
-    if (!passes_of(&problem->u.fft, &s->all, nullptr)) return wm_fail(WM_ERR_UNSUPPORTED, "no such passes");
+    if (!passes_of(&problem->u.fft, length, &s->all, nullptr)) return wm_fail(WM_ERR_UNSUPPORTED, "no such passes");
     for (int i = 0; i < s->all.steps; i++) {
         const variant *v = s->all.step[i].v;
         WM_TRY(wm_prepare_kernel(context, "fft_lines", v->kernel, (size_t)v->shared));
@@ -335,7 +358,7 @@ extern "C" const wm_solver wm_fft_lines = {
     0, /* judge */
     WM_FFT_F32 | WM_FFT_F64 | WM_FFT_COMPLEX | WM_FFT_RANK2 | WM_FFT_RANK3 | WM_FFT_LOOPS | WM_FFT_STRIDED |
         WM_FFT_IN_PLACE | WM_FFT_SCALED,
-    {nullptr},
+    {"first", "second", "third", nullptr},
     fft_lines_offer,
     fft_lines_make,
     fft_lines_run,

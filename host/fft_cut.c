@@ -323,10 +323,14 @@ void wm_fft_cut_job(const wmFftDesc *d, const wm_fft_cut *cut, wm_fft_block_job 
     }
 }
 
-void wm_fft_cut_source(const wm_fft_cut *cut, char *out, size_t room) {
+void wm_fft_cut_source_of(const wm_fft_cut *cut, const char *header, char *out, size_t room) {
     int value[WM_FFT_CUT_INTS];
     memcpy(value, cut, sizeof value);
     snprintf(out, room, "#define WM_FFT_F64 %d\n#define WM_FFT_CUT ", cut->f64);
     for (int i = 0; i < WM_FFT_CUT_INTS; i++) wm_append(out, room, "%s%d", i ? "," : "", value[i]);
-    wm_append(out, room, "\n#include \"device/fft_block.cuh\"\n");
+    wm_append(out, room, "\n#include \"%s\"\n", header);
+}
+
+void wm_fft_cut_source(const wm_fft_cut *cut, char *out, size_t room) {
+    wm_fft_cut_source_of(cut, "device/fft_block.cuh", out, room);
 }

@@ -39,6 +39,9 @@ wmStatus wm_fft_cut_tables(const wm_fft_cut *c, wm_fft_tables *t);
 /** What is compiled for the cut. */
 void wm_fft_cut_source(const wm_fft_cut *cut, char *out, size_t room);
 
+/** The same for a kernel in another embedded header. */
+void wm_fft_cut_source_of(const wm_fft_cut *cut, const char *header, char *out, size_t room);
+
 #ifdef __cplusplus
 }
 #endif

@@ -2,7 +2,8 @@
 /*
  * Times every variant of our transforms beside cuFFT, a problem string a line of stdin; prints fractions of the rate of
  * a device-to-device copy measured in the same run. Variants that are not offered may be named behind a problem, as
- * `| radices,threads,batch,blocks,persist` with radices written 16.16.4. Built by hand on the GPU machine:
+ * `| radices,threads,batch,blocks,persist` with radices written 16.16.4. Arguments: log2 of the bytes of a buffer, and
+ * `compare` for the distance from the vendor's results. Built by hand:
  *   cc -D_GNU_SOURCE -O2 -I include -I . perf/probe_fft.c build/gpu/libwarpmath.a -lcudart_static -ldl -lrt -lpthread
  * -lm
  */
@@ -11,6 +12,7 @@
 #include "lib/fields.h"
 #include "lib/problem.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,11 +86,47 @@ static double time_offer(const wm_solver *solver, const wm_problem *problem, con
 }
 
 static void print_knobs(const wm_solver *solver, const wm_offer *offer) {
-    if (strcmp(solver->name, "fft_block") != 0) return;
+    if (strcmp(solver->name, "fft_block") != 0) {
+        for (int i = 0; solver->knobs[i]; i++) printf("  %s=%d", solver->knobs[i], offer->knob[i]);
+        return;
+    }
     char radices[64] = "";
     for (int i = 0, r = offer->knob[0]; r; i++, r >>= 5)
         snprintf(radices + strlen(radices), sizeof radices - strlen(radices), "%s%d", i ? "." : "", (r & 31) + 1);
     printf("  %s,%d,%d,%d,%d", radices, offer->knob[1], offer->knob[2], offer->knob[3], offer->knob[4]);
+}
+
+/* ---- Comparing with the vendor ---- */
+
+static int comparing;     /* results are compared, too */
+static void *of_vendor;   /* its last result, on the host */
+static int64_t of_values; /* reals in it */
+
+/** Takes the vendor's result, or prints how far ours is from it: the L2 distance in roundings. */
+static void compare(const wm_problem *problem, int vendor) {
+    const wmFftDesc *d = &problem->u.fft;
+    int f64 = d->type == WM_F64, pairs = d->kind == WM_FFT_C2R ? 1 : 2;
+    int64_t values = wm_fft_span(d, 1) * pairs;
+    size_t bytes = (size_t)values * (f64 ? 8 : 4);
+    void *mine = malloc(bytes);
+    if (!mine || wmCopy(context, mine, out, bytes, NULL) != WM_OK || wmSynchronize(context, NULL) != WM_OK) {
+        free(mine);
+        return;
+    }
+    if (vendor) {
+        free(of_vendor);
+        of_vendor = mine, of_values = values;
+        return;
+    }
+    double error = 0, size = 0;
+    for (int64_t i = 0; i < values && of_values == values; i++) {
+        double x = f64 ? ((double *)mine)[i] : (double)((float *)mine)[i];
+        double y = f64 ? ((double *)of_vendor)[i] : (double)((float *)of_vendor)[i];
+        error += (x - y) * (x - y), size += y * y;
+    }
+    printf("  L2 %.3f u sqrt(log2 n) from the vendor's",
+           sqrt(error / size) / (f64 ? 0x1p-53 : 0x1p-24) / sqrt(log2((double)wm_fft_points(d))));
+    free(mine);
 }
 
 static int compile_only; /* fills the disk cache, on any machine */
@@ -120,7 +158,7 @@ static void probe(char *line, double copy) {
     }
     double vendor = 0, best = 1e9, bytes = wm_problem_cost(&problem).bytes;
     if (!compile_only) printf("%s\n", line);
-    for (int i = 0; i < context->solver_count; i++) {
+    for (int i = context->solver_count - 1; i >= 0; i--) { /* the vendor first */
         const wm_solver *solver = context->solvers[i];
         wm_offer offers[WM_MAX_OFFERS];
         wm_why why;
@@ -151,6 +189,7 @@ static void probe(char *line, double copy) {
             double seconds = time_offer(solver, &problem, &offers[v]);
             printf("  %-12s %8.1f us  %.3f of copy", solver->name, seconds * 1e6, bytes / seconds / copy);
             print_knobs(solver, &offers[v]);
+            if (comparing && seconds < 1) compare(&problem, solver->origin == WM_VENDOR);
             printf("\n");
             if (solver->origin == WM_VENDOR) {
                 vendor = seconds;
@@ -187,8 +226,13 @@ int main(int argc, char **argv) {
     }
     gpu = wm_context_gpu(context);
     gpu->stream_create(gpu->self, &stream);
-    gpu->set(gpu->self, in, 0x3c, room + room / 8, stream); /* small positive numbers in every type */
-    for (int i = 0; i < 250; i++) (void)run_copy(&room);    /* the chip wakes up */
+    comparing = argc > 2 && strcmp(argv[2], "compare") == 0;
+    wmRandomDesc random = wmRandomDescDefault(WM_RANDOM_UNIFORM, WM_F32);
+    wmRandomArgs draw = wmRandomArgsDefault(in, (int64_t)((room + room / 8) / 4), wmRandomKeyMake(1));
+    draw.low = -1, draw.high = 1; /* numbers in f64, too */
+    if (wmRandom(context, &random, &draw, NULL) != WM_OK || wmSynchronize(context, NULL) != WM_OK)
+        printf("%s\n", wmLastError());
+    for (int i = 0; i < 250; i++) (void)run_copy(&room); /* the chip wakes up */
     double seconds = median(run_copy, &room), copy = 2 * (double)room / seconds;
     printf("copy %.3f TB/s\n", copy * 1e-12);
     while (fgets(line, sizeof line, stdin)) probe(line, copy);

@@ -32,8 +32,13 @@
 #define WM_FFT_DEVICE WM_DEVICE
 #endif
 
+/** Rounds of a loop over memory that are unrolled: all of a short one, so that all of it is on its way at once. */
+WM_CONSTEXPR int wm_fft_unrolled(int rounds) {
+    return rounds <= 20 ? rounds : 8;
+}
+
 #ifdef __CUDA_ARCH__
-#define WM_FFT_UNROLL_SOME _Pragma("unroll 8")
+#define WM_FFT_UNROLL_SOME _Pragma("unroll SOME")
 #else
 #define WM_FFT_UNROLL_SOME
 #endif
