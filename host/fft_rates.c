@@ -67,8 +67,8 @@ typedef struct cluster_rate {
     double fraction;
 } cluster_rate;
 
-/* Lines of f32 and planes of f32: perf/results/h200/fft_big.csv. Lines of f64: the kernels alone, slightly rounded down.
- * Planes of f64 are not timed yet: a guess that leaves most to cuFFT. */
+/* Lines of f32 and planes of f32: perf/results/h200/fft_big.csv. Lines of f64: the kernels alone, slightly rounded
+ * down. Planes of f64 are not timed yet: a guess that leaves most to cuFFT. */
 static const cluster_rate clusters[] = {
     {1, 0, 1 << 14, 8,  0.59},
     {1, 0, 1 << 15, 8,  0.54},
