@@ -72,8 +72,22 @@ static void note_failure(wm_candidate *candidate, wm_verdict verdict, const char
 
 static wmStatus make(const wm_session *s, wm_contender *c) {
     const wm_solver *solver = c->candidate->solver;
+    if (!solver->make) return WM_OK;
     c->made = 1; /* also where it fails: half-made states are dropped */
-    return solver->make ? solver->make(s->context, s->problem, &c->candidate->offer, &c->state) : WM_OK;
+    double before = s->clock.now(s->clock.self);
+    wmStatus status = solver->make(s->context, s->problem, &c->candidate->offer, &c->state);
+    c->make_seconds = s->clock.now(s->clock.self) - before;
+    return status;
+}
+
+/* The longest that making another variant of the solver took: compiling one tells what the next will cost. */
+static double expected_make(const wm_session *s, const wm_contender *of) {
+    double longest = 0.0;
+    for (int i = 0; i < s->count; i++) {
+        const wm_contender *c = &s->contender[i];
+        if (c->candidate->solver == of->candidate->solver && c->make_seconds > longest) longest = c->make_seconds;
+    }
+    return longest;
 }
 
 /* The bytes on both sides of the workspace; those behind follow the candidate's own size. */
@@ -210,7 +224,7 @@ wmStatus wm_session_admit(wm_session *s) {
     for (int i = 0; i < s->count; i++) {
         wm_contender *c = &s->contender[i];
         if (c->candidate->verdict != WM_UNTRIED) continue;
-        double left = wm_session_left(s);
+        double left = wm_session_left(s) - expected_make(s, c);
         if (left < (1.0 - admit_share) * s->budget || left < 2.0 * estimate(c)) continue;
         WM_TRY(judge_one(s, c, &seconds));
         if (c->candidate->verdict == WM_GOOD) WM_TRY(enter(s, c, seconds, &best));

@@ -9,7 +9,7 @@
 enum { BAND = 4096, POISON = 0xff };
 
 /* Distinct random elements of an operand; what is longer repeats them. A prime, so that no tile falls in step. */
-enum { PERIOD = 1048573 };
+enum { PERIOD = 262139 };
 
 static size_t operand_bytes(const wm_operand *operand) {
     size_t bytes = 0;

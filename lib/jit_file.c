@@ -2,6 +2,7 @@
 /* Reading and writing the files of compiled kernels. */
 #include "jit_file.h"
 #include "crc32c.h"
+#include "files.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,29 +25,12 @@ static void name_of(wm_jit_key key, char *out, size_t room) {
     snprintf(out, room, "%016llx%016llx" SUFFIX, (unsigned long long)key.a, (unsigned long long)key.b);
 }
 
-static int is_trusted(const struct stat *s) {
-    return (s->st_uid == geteuid() || s->st_uid == 0) && !(s->st_mode & (S_IWGRP | S_IWOTH));
-}
-
-static void make_folders(const char *folder) {
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s", folder);
-    for (char *at = path + 1; *at; at++) {
-        if (*at != '/') continue;
-        *at = '\0';
-        (void)mkdir(path, 0700);
-        *at = '/';
-    }
-    (void)mkdir(path, 0700);
-}
-
 /* The folder, if it is ours alone; -1 otherwise. */
 static int open_folder(const char *folder, int writing) {
     if (!folder[0]) return -1;
-    if (writing) make_folders(folder);
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = wm_folder_open(folder, writing, O_NOFOLLOW);
     struct stat s;
-    if (fd >= 0 && (fstat(fd, &s) != 0 || !is_trusted(&s))) {
+    if (fd >= 0 && (fstat(fd, &s) != 0 || !wm_file_is_trusted(&s))) {
         (void)close(fd);
         return -1;
     }
@@ -55,25 +39,19 @@ static int open_folder(const char *folder, int writing) {
 
 /* ---- Reading ---- */
 
-static int read_whole(int fd, void *to, size_t bytes) {
-    size_t got = 0;
-    while (got < bytes) {
-        ssize_t n = read(fd, (char *)to + got, bytes - got);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return 0;
-        got += (size_t)n;
-    }
-    return 1;
+static int read_all(int fd, void *to, size_t bytes) {
+    return wm_file_read_whole(fd, to, bytes) == (long long)bytes;
 }
 
 static void *read_checked(int fd, wm_jit_key key, size_t *bytes) {
     struct stat s;
     header h;
-    if (fstat(fd, &s) != 0 || !S_ISREG(s.st_mode) || !is_trusted(&s) || s.st_size > WM_JIT_FILE_BYTES) return NULL;
-    if (!read_whole(fd, &h, sizeof h) || memcmp(h.magic, MAGIC, sizeof h.magic) != 0) return NULL;
+    if (fstat(fd, &s) != 0 || !S_ISREG(s.st_mode) || !wm_file_is_trusted(&s) || s.st_size > WM_JIT_FILE_BYTES)
+        return NULL;
+    if (!read_all(fd, &h, sizeof h) || memcmp(h.magic, MAGIC, sizeof h.magic) != 0) return NULL;
     if (h.a != key.a || h.b != key.b || h.bytes == 0 || h.bytes + sizeof h != (uint64_t)s.st_size) return NULL;
     void *data = malloc(h.bytes);
-    if (data && (!read_whole(fd, data, h.bytes) || wm_crc32c(data, h.bytes) != h.crc)) {
+    if (data && (!read_all(fd, data, h.bytes) || wm_crc32c(data, h.bytes) != h.crc)) {
         free(data);
         return NULL;
     }
@@ -95,17 +73,6 @@ void *wm_jit_file_read(const char *folder, wm_jit_key key, size_t *bytes) {
 }
 
 /* ---- Writing ---- */
-
-static int write_whole(int fd, const void *from, size_t bytes) {
-    size_t done = 0;
-    while (done < bytes) {
-        ssize_t n = write(fd, (const char *)from + done, bytes - done);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return 0;
-        done += (size_t)n;
-    }
-    return 1;
-}
 
 static int is_older(const struct stat *a, const struct stat *b) {
     if (a->st_mtim.tv_sec != b->st_mtim.tv_sec) return a->st_mtim.tv_sec < b->st_mtim.tv_sec;
@@ -133,6 +100,18 @@ static void make_room(int at) {
     (void)closedir(folder);
 }
 
+/* Threads of one process may write the same kernel at once; a killed process of the same number may have left its own.
+ */
+static int open_temporary(int at, const char *name, char *temporary, size_t room) {
+    static _Atomic unsigned number;
+    for (int tries = 0; tries < 8; tries++) {
+        snprintf(temporary, room, "%s.%ld.%u", name, (long)getpid(), number++);
+        int fd = openat(at, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd >= 0 || errno != EEXIST) return fd;
+    }
+    return -1;
+}
+
 void wm_jit_file_write(const char *folder, wm_jit_key key, const void *data, size_t bytes) {
     char name[64], temporary[128];
     header h = {.a = key.a, .b = key.b, .bytes = bytes, .crc = wm_crc32c(data, bytes)};
@@ -141,10 +120,8 @@ void wm_jit_file_write(const char *folder, wm_jit_key key, const void *data, siz
     int at = open_folder(folder, 1);
     if (at < 0) return;
     name_of(key, name, sizeof name);
-    static _Atomic unsigned number; /* threads of one process may write the same kernel at once */
-    snprintf(temporary, sizeof temporary, "%s.%ld.%u", name, (long)getpid(), number++);
-    int fd = openat(at, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    int good = fd >= 0 && write_whole(fd, &h, sizeof h) && write_whole(fd, data, bytes);
+    int fd = open_temporary(at, name, temporary, sizeof temporary);
+    int good = fd >= 0 && wm_file_write_whole(fd, &h, sizeof h) && wm_file_write_whole(fd, data, bytes);
     if (fd >= 0 && close(fd) != 0) good = 0;
     if (good) good = renameat(at, temporary, at, name) == 0;
     if (!good && fd >= 0) (void)unlinkat(at, temporary, 0);

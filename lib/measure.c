@@ -74,11 +74,20 @@ static void session_close(wm_session *s) {
     wm_error_restore(&error);
 }
 
-static wmStatus open_workspace(wm_session *s) {
+/* Room for the largest workspace, but for what the budget in bytes does not hold beside the operands: those cannot be
+ * tried. */
+static wmStatus open_workspace(wm_session *s, size_t room) {
     size_t most = 0;
     for (int i = 0; i < s->count; i++) {
-        size_t bytes = s->contender[i].candidate->offer.workspace;
-        if (bytes > most) most = bytes;
+        wm_candidate *c = s->contender[i].candidate;
+        size_t bytes = c->offer.workspace;
+        if (bytes > room) {
+            c->verdict = WM_FAILED;
+            snprintf(c->why, sizeof c->why, "its workspace of %zu bytes is more than the %zu that measuring may use",
+                     bytes, room);
+        } else if (bytes > most) {
+            most = bytes;
+        }
     }
     if (!most) return WM_OK;
     void *block = NULL;
@@ -99,8 +108,11 @@ static wmStatus session_open(wm_session *s, wm_candidate *candidates, int count,
     if (!s->contender) return wm_fail(WM_ERR_MEMORY, "out of host memory");
     s->count = count;
     for (int i = 0; i < count; i++) s->contender[i].candidate = &candidates[i];
+    size_t room = allowed - 2 * bytes;
+    room -= room < 2 * (size_t)WM_BAND ? room : 2 * (size_t)WM_BAND;
     WM_TRY(open_device(s));
-    WM_TRY(open_workspace(s));
+    WM_TRY(open_workspace(s, room));
+    copies = copies_for(s->context, bytes, allowed - s->workspace_bytes);
     return wm_image_make(&s->image, s->context, s->problem, s->stream, copies, 20250411);
 }
 
@@ -116,8 +128,8 @@ static wmStatus session_run(wm_session *s, wm_candidate *candidates, int count, 
 
 /* ---- The winner ---- */
 
-/* Standard error of a median of n samples with that spread. */
-static double uncertainty(const wm_candidate *c) {
+/* Of a median of n samples with that spread. */
+double wm_uncertainty(const wm_candidate *c) {
     return c->samples > 1 ? 1.2533 * c->spread / sqrt(c->samples) : 0.05;
 }
 
@@ -138,7 +150,7 @@ int wm_pick_winner(const wm_found *found) {
     if (best < 0 || vendor < 0 || best == vendor) return best;
     /* What the vendor ships has been run more often than ours ever will be: a tie is its. */
     const wm_candidate *b = &found->candidate[best], *v = &found->candidate[vendor];
-    double noise = 2.0 * (uncertainty(b) + uncertainty(v));
+    double noise = 2.5 * (wm_uncertainty(b) + wm_uncertainty(v));
     double margin = noise > 0.02 ? noise : 0.02;
     return b->seconds < v->seconds * (1.0 - margin) ? best : vendor;
 }
@@ -234,11 +246,15 @@ static void log_outcome(wmContext *context, const wm_found *found) {
 /* Under the turn: a thread that waits for it may want the same problem, and finds what this one learns. */
 static wmStatus measure_and_learn(wmContext *context, const wm_problem *problem, const wmPlanOptions *options,
                                   wm_found *found) {
+    int exhaustive = options->effort == WM_EXHAUSTIVE;
     wm_session s = {.context = context,
                     .problem = problem,
                     .clock = context->clock,
-                    .budget = 1e-3 * (options->budget_ms > 0 ? options->budget_ms : 1000.0),
-                    .rounds = options->effort == WM_EXHAUSTIVE ? WM_MOST_ROUNDS : 11};
+                    .budget = 1e-3 * (options->budget_ms > 0 ? options->budget_ms
+                                      : exhaustive           ? 10000.0
+                                                             : 1000.0),
+                    .rounds = exhaustive ? WM_MOST_ROUNDS : 11,
+                    .final_rounds = exhaustive ? WM_MOST_ROUNDS : 11};
     if (wm_follow_wisdom(context, problem, options->effort, found)) return WM_OK;
     WM_TRY(measure(&s, options, found));
     if (found->by != WM_BY_MEASURE) return WM_OK;
@@ -289,8 +305,9 @@ static wmStatus bench(wmContext *context, const wm_problem *problem, const wm_be
                     .problem = problem,
                     .clock = context->clock,
                     .budget = 1e-3 * (o->budget_ms > 0 ? o->budget_ms : 1000.0),
-                    .keep_all = 1,
-                    .rounds = WM_MOST_ROUNDS};
+                    .keep_all = !o->early_stop,
+                    .rounds = o->early_stop ? 11 : WM_MOST_ROUNDS,
+                    .final_rounds = 11};
     pthread_mutex_t *turn = turn_of(context);
     pthread_mutex_lock(turn);
     wmStatus status = session_run(&s, found->candidate, found->count, o->budget_bytes);
@@ -299,19 +316,17 @@ static wmStatus bench(wmContext *context, const wm_problem *problem, const wm_be
     return status;
 }
 
-wmStatus wm_bench(wmContext *context, const wm_problem *problem, const wm_bench_options *options, wm_candidate **rows,
-                  int *count) {
+wmStatus wm_bench(wmContext *context, const wm_problem *problem, const wm_bench_options *options,
+                  wm_bench_result *out) {
     const wm_bench_options none = {0};
     wm_found found = {0};
     wm_guard guard;
-    *rows = NULL;
-    *count = 0;
+    *out = (wm_bench_result){.winner = -1, .estimate = -1};
     WM_TRY(wm_enter(context, &guard));
     wmStatus status = wm_problem_empty(problem) ? wm_fail(WM_ERR_ARGUMENT, "the problem is empty: nothing to time")
                                                 : bench(context, problem, options ? options : &none, &found);
     if (status == WM_OK) {
-        *rows = found.candidate;
-        *count = found.count;
+        *out = (wm_bench_result){found.candidate, found.count, wm_pick_winner(&found), wm_least_estimate(&found)};
         found.candidate = NULL;
     }
     wm_found_free(&found);

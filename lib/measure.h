@@ -13,7 +13,7 @@ extern "C" {
 typedef enum wm_verdict {
     WM_UNTRIED = 0, /* not reached: the budget ended before it */
     WM_GOOD = 1,    /* right, and timed */
-    WM_SLOW = 2,    /* right, and dropped early as a clear loser; its time is rougher */
+    WM_SLOW = 2,    /* right, and dropped before the last rounds; its time is rougher */
     WM_WRONG = 3,   /* its result, or a byte around it, is wrong: banned */
     WM_FAILED = 4   /* make or run failed */
 } wm_verdict;
@@ -35,14 +35,19 @@ typedef struct wm_bench_options {
     int64_t budget_bytes;    /* operands at most; 0: a quarter of the device's memory */
     int64_t workspace_limit; /* as in wmPlanOptions */
     const char *solvers;     /* names, separated by commas; NULL: all. The judge is used in any case */
+    int early_stop;          /* 1: losers are dropped early, as planning does; 0: all are timed to the end */
 } wm_bench_options;
 
-/**
- * Checks and times every variant that the context's solvers offer for the problem. *rows (free it with free()) has
- * *count rows, in the order of the registry. Also fails where no solver offers.
- */
-wmStatus wm_bench(wmContext *context, const wm_problem *problem, const wm_bench_options *options, wm_candidate **rows,
-                  int *count);
+/** What a benchmark of one problem gives; free rows with free(). */
+typedef struct wm_bench_result {
+    wm_candidate *rows; /* in the order of the registry */
+    int count;
+    int winner;   /* whom MEASURE would take by these times; -1: nobody was timed */
+    int estimate; /* whom ESTIMATE takes without wisdom; -1: nobody */
+} wm_bench_result;
+
+/** Checks and times every variant that the context's solvers offer for the problem. Also fails where none offers. */
+wmStatus wm_bench(wmContext *context, const wm_problem *problem, const wm_bench_options *options, wm_bench_result *out);
 
 /** "tile=128 stages=4": the offer's knobs by name. */
 void wm_knobs_print(const wm_solver *solver, const wm_offer *offer, char *out, size_t room);

@@ -41,14 +41,22 @@ wmStatus wm_plan_options_take(wmPlanOptions *out, const wmPlanOptions *options) 
     return WM_OK;
 }
 
-int wm_best_estimate(const wm_found *found) {
+static int least_estimate(const wm_found *found, int failed_too) {
     int best = -1;
     for (int i = 0; i < found->count; i++) {
         const wm_candidate *c = &found->candidate[i];
-        if (c->verdict == WM_WRONG || c->verdict == WM_FAILED) continue;
+        if (!failed_too && (c->verdict == WM_WRONG || c->verdict == WM_FAILED)) continue;
         if (best < 0 || c->offer.seconds < found->candidate[best].offer.seconds) best = i;
     }
     return best;
+}
+
+int wm_best_estimate(const wm_found *found) {
+    return least_estimate(found, 0);
+}
+
+int wm_least_estimate(const wm_found *found) {
+    return least_estimate(found, 1);
 }
 
 /* An entry can never make a variant legal: it only points at one of the offers. */

@@ -56,6 +56,9 @@ int wm_pick_winner(const wm_found *found);
 /** The candidate of least estimated time that has not failed; -1 if there is none. */
 int wm_best_estimate(const wm_found *found);
 
+/** The same whatever came of it since: what planning by estimate takes first. */
+int wm_least_estimate(const wm_found *found);
+
 void wm_found_free(wm_found *found);
 
 /** Checks and defaults; NULL options are the default ones. */

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rounds: every live contender is sampled once a round, in a fresh random order; clear losers drop out. */
+/*
+ * Rounds: every live contender is sampled once a round, in a fresh random order. Clear losers drop out, of many the
+ * slower half every third round (successive halving: Jamieson and Talwalkar, AISTATS 2016). The last few run a final,
+ * whose fresh samples alone decide: the samples by which the finalists were picked flatter them.
+ */
 #include "context_internal.h"
 #include "session.h"
 #include <math.h>
@@ -12,7 +16,7 @@ static const double sample_seconds = 200e-6;
 /* Below this, launches from the host would be what is timed: the work is replayed from a graph. */
 static const double replay_below = 20e-6;
 
-enum { MOST_REPEATS = 256, ENOUGH = 5 };
+enum { MOST_REPEATS = 256, ENOUGH = 5, FINALISTS = 4, LEAST_FINAL = 3 };
 
 static int compare_doubles(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
@@ -121,37 +125,36 @@ static wmStatus survive(const wm_session *s, wm_contender *c, wmStatus status) {
 
 /* ---- Rounds ---- */
 
-static void summarise(wm_contender *c) {
+/* In the final the samples of the rounds before it stand until there are enough fresh ones. */
+static void summarise(const wm_session *s, wm_contender *c) {
     double sorted[WM_MOST_ROUNDS];
-    if (!c->samples) return;
+    if (c->samples < (s->final ? LEAST_FINAL : 1)) return;
     memcpy(sorted, c->sample, (size_t)c->samples * sizeof *sorted);
     c->candidate->seconds = wm_median(sorted, c->samples);
     c->candidate->spread = wm_spread(c->sample, c->samples);
     c->candidate->samples = c->samples;
 }
 
-static double best_median(const wm_session *s) {
-    double best = INFINITY;
+/* The fastest of the live, or of the live vendors; NULL if there are none. */
+static const wm_contender *leader(const wm_session *s, int vendor_only) {
+    const wm_contender *best = NULL;
     for (int i = 0; i < s->count; i++) {
         const wm_contender *c = &s->contender[i];
-        if (c->live && c->candidate->seconds < best) best = c->candidate->seconds;
+        if (!c->live || (vendor_only && c->candidate->solver->origin != WM_VENDOR)) continue;
+        if (!best || c->candidate->seconds < best->candidate->seconds) best = c;
     }
     return best;
 }
 
-/* After 3 samples what is half as slow again goes, after 6 what is slower by 15 % and by more than its noise. */
-static void drop_losers(const wm_session *s) {
-    double best = best_median(s);
+/* Gives each of the live its rank: how many of them are faster. */
+static void rank_live(const wm_session *s) {
     for (int i = 0; i < s->count; i++) {
-        wm_contender *c = &s->contender[i];
-        if (!c->live || s->keep_all) continue;
-        double behind = c->candidate->seconds / best - 1.0;
-        if (!((c->samples >= 3 && behind > 0.5) ||
-              (c->samples >= 6 && behind > 0.15 && behind > 3.0 * c->candidate->spread))) {
-            continue;
+        wm_contender *of = &s->contender[i];
+        of->rank = 0;
+        for (int j = 0; j < s->count; j++) {
+            const wm_contender *c = &s->contender[j];
+            of->rank += c->live && c->candidate->seconds < of->candidate->seconds;
         }
-        c->live = 0;
-        c->candidate->verdict = WM_SLOW;
     }
 }
 
@@ -159,6 +162,46 @@ static int count_live(const wm_session *s) {
     int live = 0;
     for (int i = 0; i < s->count; i++) live += s->contender[i].live;
     return live;
+}
+
+static double fastest_sample(const wm_contender *c) {
+    double least = INFINITY;
+    for (int i = 0; i < c->samples; i++) least = fmin(least, c->sample[i]);
+    return least;
+}
+
+/* 1 if the two medians are apart by more than three standard errors. */
+static int is_apart(const wm_candidate *fast, const wm_candidate *slow) {
+    double errors = 3.0 * hypot(wm_uncertainty(fast), wm_uncertainty(slow));
+    return slow->seconds > fast->seconds * (1.0 + errors);
+}
+
+/* After 3 samples what is half as slow again in all of them, after 6 what is slower by 15 % and by more than its noise.
+ */
+static int is_lost(const wm_contender *c, double best) {
+    double behind = c->candidate->seconds / best - 1.0;
+    return (c->samples >= 3 && fastest_sample(c) > 1.5 * best) ||
+           (c->samples >= 6 && behind > 0.15 && behind > 3.0 * c->candidate->spread);
+}
+
+static void drop(wm_contender *c) {
+    c->live = 0;
+    c->candidate->verdict = WM_SLOW;
+}
+
+/* `halve`: of many the slower half goes too, but for what the noise cannot tell from the leader. */
+static void drop_losers(const wm_session *s, int halve) {
+    const wm_contender *best = leader(s, 0);
+    int live = count_live(s), half = live > FINALISTS ? (live + 1) / 2 : live;
+    if (!best || s->keep_all) return;
+    rank_live(s);
+    for (int i = 0; i < s->count; i++) {
+        wm_contender *c = &s->contender[i];
+        if (!c->live || c == best) continue;
+        int slower_half = halve && c->rank >= half && is_apart(best->candidate, c->candidate) &&
+                          fastest_sample(c) > best->candidate->seconds;
+        if (slower_half || is_lost(c, best->candidate->seconds)) drop(c);
+    }
 }
 
 static void shuffle(wm_session *s, int *order) {
@@ -172,16 +215,70 @@ static void shuffle(wm_session *s, int *order) {
     }
 }
 
-/* 0 in *going_on: the budget does not hold another sample. */
-static wmStatus one_round(wm_session *s, int *order, int *going_on) {
+/* 0 in *going_on: the budget, less what is kept for the final, does not hold another sample. */
+static wmStatus one_round(wm_session *s, int *order, double reserve, int *going_on) {
     shuffle(s, order);
     for (int i = 0; i < s->count; i++) {
         wm_contender *c = &s->contender[order[i]];
         if (!c->live) continue;
-        *going_on = wm_session_left(s) > c->candidate->seconds * c->repeats;
+        *going_on = wm_session_left(s) - reserve > c->candidate->seconds * c->repeats;
         if (!*going_on) break;
         WM_TRY(survive(s, c, sample(s, c)));
-        summarise(c);
+        summarise(s, c);
+    }
+    return WM_OK;
+}
+
+/* ---- The final ---- */
+
+static double final_reserve(const wm_session *s) {
+    const wm_contender *best = leader(s, 0);
+    double left = wm_session_left(s);
+    if (s->keep_all || !best || count_live(s) <= 1) return 0.0;
+    double wanted = (FINALISTS + 1) * s->final_rounds * best->candidate->seconds * best->repeats;
+    return wanted < 0.25 * left ? wanted : 0.25 * left;
+}
+
+/* The leader is clear of all others. */
+static int is_decided(const wm_session *s) {
+    const wm_contender *best = leader(s, 0);
+    for (int i = 0; best && i < s->count; i++) {
+        const wm_contender *c = &s->contender[i];
+        if (c->live && c != best && !is_apart(best->candidate, c->candidate)) return 0;
+    }
+    return 1;
+}
+
+/* Leaves the fastest few and the fastest vendor, who has a right to the tie. */
+static void pick_finalists(wm_session *s) {
+    const wm_contender *vendor = leader(s, 1);
+    rank_live(s);
+    for (int i = 0; i < s->count; i++) {
+        wm_contender *c = &s->contender[i];
+        c->samples = 0;
+        if (c->live && c->rank >= FINALISTS && c != vendor) drop(c);
+    }
+}
+
+static wmStatus run_final(wm_session *s, int *order) {
+    int going_on = 1;
+    if (s->keep_all || count_live(s) <= 1) return WM_OK;
+    pick_finalists(s);
+    s->final = 1;
+    for (int round = 1; round <= s->final_rounds && going_on; round++) {
+        WM_TRY(one_round(s, order, 0.0, &going_on));
+        if (round >= ENOUGH && is_decided(s)) break;
+    }
+    return WM_OK;
+}
+
+static wmStatus run_rounds(wm_session *s, int *order) {
+    int going_on = 1;
+    double reserve = final_reserve(s);
+    for (int round = 1; round <= s->rounds && going_on; round++) {
+        WM_TRY(one_round(s, order, reserve, &going_on));
+        drop_losers(s, round % 3 == 0);
+        if (!s->keep_all && round >= ENOUGH && count_live(s) <= FINALISTS) break;
     }
     return WM_OK;
 }
@@ -196,12 +293,8 @@ wmStatus wm_session_time(wm_session *s) {
         c->live = wm_session_left(s) > 2.0 * c->candidate->seconds;
         if (c->live) status = survive(s, c, get_ready(s, c));
     }
-    int going_on = 1;
-    for (int round = 0; round < s->rounds && going_on && status == WM_OK; round++) {
-        status = one_round(s, order, &going_on);
-        drop_losers(s);
-        if (!s->keep_all && round + 1 >= ENOUGH && count_live(s) <= 1) break;
-    }
+    if (status == WM_OK) status = run_rounds(s, order);
+    if (status == WM_OK) status = run_final(s, order);
     free(order);
     return status;
 }

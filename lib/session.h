@@ -19,10 +19,12 @@ typedef struct wm_contender {
     wm_candidate *candidate;
     void *state;
     int made;
-    int live;     /* still timed in rounds */
-    int repeats;  /* executions a sample */
-    int turn;     /* the next copy of the image */
-    void *replay; /* a graph of `repeats` executions; NULL: they are enqueued one by one */
+    int live;            /* still timed in rounds */
+    int rank;            /* among the live, 0 the fastest; as of the last ranking */
+    double make_seconds; /* what making it took */
+    int repeats;         /* executions a sample */
+    int turn;            /* the next copy of the image */
+    void *replay;        /* a graph of `repeats` executions; NULL: they are enqueued one by one */
     double sample[WM_MOST_ROUNDS];
     int samples;
 } wm_contender;
@@ -33,7 +35,8 @@ typedef struct wm_session {
     wm_clock clock;
     double start, budget; /* seconds */
     int keep_all;         /* no early stop of losers */
-    int rounds;
+    int rounds, final_rounds;
+    int final;  /* the last few are being timed anew */
     int judged; /* a judge was found */
     wmStream stream;
     wm_event from, to;
@@ -64,6 +67,9 @@ wmStatus wm_session_admit(wm_session *s);
 
 /** Times the live ones in rounds. */
 wmStatus wm_session_time(wm_session *s);
+
+/** Standard error of a candidate's median, as a fraction of it. */
+double wm_uncertainty(const wm_candidate *c);
 
 /** Median of n values, n >= 1; sorts them. Their spread as a fraction of it. */
 double wm_median(double *values, int n);

@@ -3,6 +3,7 @@
  * Wisdom files. Read: only a regular file that nobody else could have written, never through a link. Written: under an
  * advisory lock, into a new file that is synced and renamed over the old one, so that a killed writer tears nothing.
  */
+#include "files.h"
 #include "wisdom.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -46,30 +47,13 @@ static wmStatus split(place *p, const char *path) {
     return WM_OK;
 }
 
-static void make_folders(const char *folder) {
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s", folder);
-    for (char *at = path + 1; *at; at++) {
-        if (*at != '/') continue;
-        *at = '\0';
-        (void)mkdir(path, 0700);
-        *at = '/';
-    }
-    (void)mkdir(path, 0700); /* opening it will tell what went wrong */
-}
-
-static int is_trusted(const struct stat *s) {
-    return (s->st_uid == geteuid() || s->st_uid == 0) && !(s->st_mode & (S_IWGRP | S_IWOTH));
-}
-
 static wmStatus open_folder(place *p, int writing) {
-    if (writing) make_folders(p->folder);
-    p->fd = open(p->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    p->fd = wm_folder_open(p->folder, writing, 0);
     if (p->fd < 0) return io_fail(p->path, "opening its folder");
     struct stat s;
     if (fstat(p->fd, &s) != 0) return io_fail(p->path, "looking at its folder");
     /* Others may share a sticky folder: there they can neither rename nor remove what is ours. */
-    if (writing && !is_trusted(&s) && !(s.st_mode & S_ISVTX)) {
+    if (writing && !wm_file_is_trusted(&s) && !(s.st_mode & S_ISVTX)) {
         return wm_fail(WM_ERR_IO, "wisdom file %.200s: its folder is writable by others, or another user's", p->path);
     }
     return WM_OK;
@@ -84,7 +68,7 @@ static wmStatus open_file(const place *p, int *fd, size_t *bytes) {
     struct stat s;
     if (fstat(*fd, &s) != 0) return io_fail(p->path, "looking at it");
     if (!S_ISREG(s.st_mode)) return wm_fail(WM_ERR_IO, "wisdom file %.200s: it is not a regular file", p->path);
-    if (!is_trusted(&s)) {
+    if (!wm_file_is_trusted(&s)) {
         return wm_fail(WM_ERR_IO, "wisdom file %.200s: it is writable by others, or another user's", p->path);
     }
     if (s.st_size > WM_WISDOM_BYTES) {
@@ -99,13 +83,9 @@ static wmStatus read_all(const place *p, int fd, size_t bytes, char **out, size_
     *got = 0;
     *out = (char *)malloc(bytes + 1);
     if (!*out) return wm_fail(WM_ERR_MEMORY, "out of host memory");
-    while (*got < bytes) {
-        ssize_t n = read(fd, *out + *got, bytes - *got);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return io_fail(p->path, "reading it");
-        if (n == 0) break;
-        *got += (size_t)n;
-    }
+    long long read = wm_file_read_whole(fd, *out, bytes);
+    if (read < 0) return io_fail(p->path, "reading it");
+    *got = (size_t)read;
     return WM_OK;
 }
 
@@ -179,13 +159,7 @@ static wmStatus take_lock(const place *p, int *fd) {
 }
 
 static wmStatus write_all(const place *p, int fd, const char *data, size_t bytes) {
-    while (bytes) {
-        ssize_t n = write(fd, data, bytes);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return io_fail(p->path, "writing it");
-        data += n;
-        bytes -= (size_t)n;
-    }
+    if (!wm_file_write_whole(fd, data, bytes)) return io_fail(p->path, "writing it");
     return fsync(fd) == 0 ? WM_OK : io_fail(p->path, "syncing it");
 }
 

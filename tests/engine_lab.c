@@ -97,6 +97,7 @@ static wmStatus lab_make(wmContext *context, lab_config *config, void **out) {
     lab_state *state = (lab_state *)calloc(1, sizeof *state);
     if (!state) return wm_fail(WM_ERR_MEMORY, "out of host memory");
     atomic_fetch_add(&config->makes, 1);
+    lab_now.now += config->make;
     state->config = config;
     *out = state;
     if (wm_context_gpu(context)) WM_TRY(wm_prepare_kernel(context, "lab", config, 0));
@@ -164,6 +165,7 @@ static wmStatus run_config(const wm_run *run, int number) {
         if (c->seconds > 0) {
             double slow = 1.0 + c->noise * (lab_unit() + lab_unit());
             if (c->noise > 0 && lab_unit() < 0.03) slow *= 3.0;
+            if (lab_now.weather) slow *= lab_now.weather(lab_now.now);
             lab_now.now += c->seconds * slow;
             lab_state *state = (lab_state *)run->state;
             if (!state->warm) lab_now.now += c->cold;

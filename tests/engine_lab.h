@@ -40,6 +40,7 @@ typedef struct lab_config {
     double estimate, seconds; /* what it says, and what it takes */
     double noise;             /* relative, one-sided, with rare outliers of three times the time */
     double cold;              /* seconds more for the first run of a state */
+    double make;              /* seconds that making one takes */
     lab_defect defect;
     size_t workspace;
     int serial; /* not concurrent */
@@ -56,6 +57,7 @@ typedef struct lab {
     lab_config config[LAB_CONFIGS]; /* judge, vendor, then the variants of ours */
     int ours;                       /* variants that ours offers */
     int no_judge, no_vendor;        /* they refuse */
+    double (*weather)(double now);  /* what every time is multiplied by at that moment; NULL: 1 */
     wm_fake *fake;
     wmContext *context;
 } lab;

@@ -13,18 +13,18 @@
 
 static void all_right(wmContext *context, const char *text) {
     wm_problem problem;
-    wm_candidate *rows = NULL;
-    int count = 0, good = 0;
+    wm_bench_result got;
+    int good = 0;
     const wm_bench_options options = {.budget_ms = 20000};
     assert_int_equal(wm_problem_parse(&problem, text, WM_PLACE_CPU), WM_OK);
-    if (wm_bench(context, &problem, &options, &rows, &count) != WM_OK) fail_msg("%s: %s", text, wmLastError());
-    for (int i = 0; i < count; i++) {
-        if (rows[i].verdict == WM_WRONG || rows[i].verdict == WM_FAILED)
-            fail_msg("%s, %s: %s", text, rows[i].solver->name, rows[i].why);
-        good += rows[i].verdict == WM_GOOD || rows[i].verdict == WM_SLOW;
+    if (wm_bench(context, &problem, &options, &got) != WM_OK) fail_msg("%s: %s", text, wmLastError());
+    for (int i = 0; i < got.count; i++) {
+        if (got.rows[i].verdict == WM_WRONG || got.rows[i].verdict == WM_FAILED)
+            fail_msg("%s, %s: %s", text, got.rows[i].solver->name, got.rows[i].why);
+        good += got.rows[i].verdict == WM_GOOD || got.rows[i].verdict == WM_SLOW;
     }
     assert_true(good >= 2); /* the judge and somebody who rounds otherwise */
-    free(rows);
+    free(got.rows);
 }
 
 /* 10.4 MB with an odd number of elements in all, and rows of 65 with a gap behind each. */

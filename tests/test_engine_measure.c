@@ -339,15 +339,14 @@ static void transforms_in_place(void **unused) {
     for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
         wmContext *context = NULL;
         wm_problem problem;
-        wm_candidate *rows = NULL;
-        int count = 0;
+        wm_bench_result got;
         assert_int_equal(wm_context_create_with(&context, NULL, NULL, solvers, 1, lab_clock()), WM_OK);
         assert_int_equal(wm_problem_parse(&problem, problems[i], WM_PLACE_CPU), WM_OK);
-        assert_int_equal(wm_bench(context, &problem, NULL, &rows, &count), WM_OK);
-        assert_int_equal(count, 1);
-        assert_int_equal(rows[0].verdict, WM_GOOD);
-        assert_true(rows[0].samples > 3);
-        free(rows);
+        assert_int_equal(wm_bench(context, &problem, NULL, &got), WM_OK);
+        assert_int_equal(got.count, 1);
+        assert_int_equal(got.rows[0].verdict, WM_GOOD);
+        assert_true(got.rows[0].samples > 3);
+        free(got.rows);
         wmContextDestroy(context);
     }
 }
@@ -356,29 +355,28 @@ static void transforms_in_place(void **unused) {
 
 static void bench_times_all(void **unused) {
     (void)unused;
-    wm_candidate *rows = NULL;
-    int count = 0;
+    wm_bench_result got;
     lab_open(WM_PLACE_CPU, NULL);
     lab_now.ours = 3;
     lab_now.config[LAB_OURS + 1].seconds = 20e-3; /* slow ones are timed as well */
     lab_now.config[LAB_OURS + 2].defect = LAB_WRONG_TAIL;
     wm_problem problem = lab_problem(NULL);
-    assert_int_equal(wm_bench(lab_now.context, &problem, NULL, &rows, &count), WM_OK);
-    assert_int_equal(count, 5);
-    for (int i = 0; i < count; i++) {
-        assert_int_equal(rows[i].verdict, i == 4 ? WM_WRONG : WM_GOOD);
-        if (i < 4) assert_true(rows[i].samples >= 5);
+    assert_int_equal(wm_bench(lab_now.context, &problem, NULL, &got), WM_OK);
+    assert_int_equal(got.count, 5);
+    for (int i = 0; i < got.count; i++) {
+        assert_int_equal(got.rows[i].verdict, i == 4 ? WM_WRONG : WM_GOOD);
+        if (i < 4) assert_true(got.rows[i].samples >= 5);
     }
-    free(rows);
+    free(got.rows);
     wm_bench_options options = {.solvers = "labvendor,nobody"};
-    assert_int_equal(wm_bench(lab_now.context, &problem, &options, &rows, &count), WM_OK);
-    assert_int_equal(count, 1);
-    assert_string_equal(rows[0].solver->name, "labvendor");
-    assert_int_equal(rows[0].verdict, WM_GOOD);
-    free(rows);
+    assert_int_equal(wm_bench(lab_now.context, &problem, &options, &got), WM_OK);
+    assert_int_equal(got.count, 1);
+    assert_string_equal(got.rows[0].solver->name, "labvendor");
+    assert_int_equal(got.rows[0].verdict, WM_GOOD);
+    free(got.rows);
     problem = lab_problem("matmul f32 0x4x4");
-    assert_int_equal(wm_bench(lab_now.context, &problem, NULL, &rows, &count), WM_ERR_ARGUMENT);
-    assert_null(rows);
+    assert_int_equal(wm_bench(lab_now.context, &problem, NULL, &got), WM_ERR_ARGUMENT);
+    assert_null(got.rows);
     lab_close();
 }
 

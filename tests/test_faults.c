@@ -141,11 +141,10 @@ static wmStatus measure(void) {
 }
 
 static wmStatus bench(void) {
-    wm_candidate *rows = NULL;
-    int count = 0;
+    wm_bench_result got;
     wm_problem problem = lab_problem("matmul f32 4x4x4");
-    wmStatus status = wm_bench(lab_now.context, &problem, NULL, &rows, &count);
-    free(rows);
+    wmStatus status = wm_bench(lab_now.context, &problem, NULL, &got);
+    free(got.rows);
     return status;
 }
 

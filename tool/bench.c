@@ -14,34 +14,40 @@
 
 #include "commands.h"
 #include "fail.h"
+#include "list.h"
 #include "measured.h"
 #include "options.h"
 #include "progress.h"
+#include "resume.h"
 #include "session.h"
 #include "table.h"
 
 typedef struct options {
     wm_common common;
     double budget;
-    const char *solvers;
-    bool csv;
+    const char *solvers, *from, *into;
+    bool csv, early_stop;
 } options;
 
 // clang-format off
 static const wm_flag flags[] = {
-    {"--budget",  WM_FLAG_NUMBER, offsetof(options, budget),  "MS",  "milliseconds a problem at most; default 1000"},
-    {"--solvers", WM_FLAG_TEXT,   offsetof(options, solvers), "A,B", "these solvers only; default: all"},
-    {"--csv",     WM_FLAG_SWITCH, offsetof(options, csv),     "",    "print comma-separated values, for records"},
-    {NULL,        WM_FLAG_SWITCH, 0,                          NULL,  NULL},
+    {"--budget",     WM_FLAG_NUMBER, offsetof(options, budget),     "MS",   "milliseconds a problem at most; default 1000"},
+    {"--solvers",    WM_FLAG_TEXT,   offsetof(options, solvers),    "A,B",  "these solvers only; default: all"},
+    {"--from",       WM_FLAG_TEXT,   offsetof(options, from),       "FILE", "problems, one a line, as in tune --from"},
+    {"--early-stop", WM_FLAG_SWITCH, offsetof(options, early_stop), "",     "drop losers early, as planning does"},
+    {"--csv",        WM_FLAG_SWITCH, offsetof(options, csv),        "",     "print comma-separated values, for records"},
+    {"--into",       WM_FLAG_TEXT,   offsetof(options, into),       "FILE", "append those to FILE; what it holds is not run again"},
+    {NULL,           WM_FLAG_SWITCH, 0,                             NULL,   NULL},
 };
 // clang-format on
 
 static const wm_syntax syntax = {
-    "bench \"<problem>\"… [flags]",
+    "bench [\"<problem>\"…] [--from FILE] [flags]",
     "Checks and times every variant of every solver for each problem, \"fft c2c f32 4096 batch=100\" say; the grammar\n"
     "is docs/problems.md. The error is the largest difference from the judge, as a fraction of the bound: up to 1 is\n"
-    "right. `vs best` compares with the fastest of the others' libraries. The exit status is 1 if a result is wrong.\n",
-    1,
+    "right. `vs best` compares with the fastest of the others' libraries. The exit status is 1 if a result is wrong.\n"
+    "With --into a long list may be stopped and begun again: rows are added problem by problem.\n",
+    0,
     -1,
     flags,
 };
@@ -50,21 +56,20 @@ static const wm_syntax syntax = {
 typedef struct bench {
     wm_problem problem;
     char text[WM_PROBLEM_TEXT];
-    wm_candidate *rows;
-    int count;
+    wm_bench_result got;
     const wm_candidate *rival; /* the fastest vendor's or reference's, NULL if none was timed */
 } bench;
 
 static int run(const options *o, wmContext *context, const char *text, bench *b) {
-    wm_bench_options options = {.budget_ms = o->budget, .solvers = o->solvers};
+    wm_bench_options options = {.budget_ms = o->budget, .solvers = o->solvers, .early_stop = o->early_stop};
     memset(b, 0, sizeof *b);
     int status = wm_session_check(wm_problem_parse(&b->problem, text, wmContextPlace(context)));
     if (status) return status;
     (void)wm_problem_print(&b->problem, b->text, sizeof b->text);
-    status = wm_session_check(wm_bench(context, &b->problem, &options, &b->rows, &b->count));
+    status = wm_session_check(wm_bench(context, &b->problem, &options, &b->got));
     if (status) return status;
-    for (int i = 0; i < b->count; i++) {
-        const wm_candidate *row = &b->rows[i];
+    for (int i = 0; i < b->got.count; i++) {
+        const wm_candidate *row = &b->got.rows[i];
         bool timed = wm_measured_is_right(row) && row->solver->origin != WM_OURS;
         if (timed && (!b->rival || row->seconds < b->rival->seconds)) b->rival = row;
     }
@@ -79,8 +84,8 @@ static int print_table(const bench *b) {
     static const char *const origins[] = {"ours", "vendor", "reference"};
     wm_table table;
     int status = wm_table_begin(&table, "lllrrrrl", "solver\tof\tknobs\ttime\trate\tvs best\terror\tverdict");
-    for (int i = 0; !status && i < b->count; i++) {
-        const wm_candidate *row = &b->rows[i];
+    for (int i = 0; !status && i < b->got.count; i++) {
+        const wm_candidate *row = &b->got.rows[i];
         wm_measured m = wm_measured_of(&b->problem, row);
         char ratio[16] = "";
         char error[16] = "";
@@ -98,15 +103,37 @@ static int print_table(const bench *b) {
     return status;
 }
 
-static void print_csv(const bench *b) {
-    for (int i = 0; i < b->count; i++) {
-        const wm_candidate *row = &b->rows[i];
+static const char csv_head[] = "problem,solver,knobs,seconds,best_other_seconds,vs_best,error,bound_absolute,bound_"
+                               "relative,verdict,spread,samples,"
+                               "rate,unit,estimate,choice\n";
+
+/* Whether planning by measurement or by estimate would take the row. */
+static const char *choice_of(const bench *b, int row) {
+    bool measured = row == b->got.winner, estimated = row == b->got.estimate;
+    return measured && estimated ? "both" : measured ? "measure" : estimated ? "estimate" : "";
+}
+
+static void add_csv(wm_text *out, const bench *b) {
+    wm_bound bound = wm_problem_bound(&b->problem);
+    for (int i = 0; i < b->got.count; i++) {
+        const wm_candidate *row = &b->got.rows[i];
         wm_measured m = wm_measured_of(&b->problem, row);
-        wm_bound bound = wm_problem_bound(&b->problem);
-        printf("\"%s\",%s,\"%s\",%.6e,%.6e,%.3f,%.4f,%.3e,%.3e,%s,%.4f,%d,%.5g,%s\n", b->text, row->solver->name,
-               m.knobs, row->seconds, b->rival ? b->rival->seconds : 0.0, ratio_of(b, row), row->error, bound.absolute,
-               bound.relative, wm_verdict_name(row->verdict), row->spread, row->samples, m.rate, m.unit);
+        wm_text_add(out, "\"%s\",%s,\"%s\",%.6e,%.6e,%.3f,%.4f,%.3e,%.3e,%s,%.4f,%d,%.5g,%s,%.4e,%s\n", b->text,
+                    row->solver->name, m.knobs, row->seconds, b->rival ? b->rival->seconds : 0.0, ratio_of(b, row),
+                    row->error, bound.absolute, bound.relative, wm_verdict_name(row->verdict), row->spread,
+                    row->samples, m.rate, m.unit, row->offer.seconds, choice_of(b, i));
     }
+}
+
+/* One write a problem: a file that is stopped in between holds whole problems. */
+static int put_csv(const options *o, const bench *b) {
+    wm_text text = {.data = NULL};
+    add_csv(&text, b);
+    int status = text.failed ? wm_tool_fail("out of memory") : WM_EXIT_OK;
+    if (!status && !o->into) (void)fputs(text.data, stdout);
+    if (!status && o->into) status = wm_append_file(o->into, text.data, text.length);
+    wm_text_free(&text);
+    return status;
 }
 
 static void print_json(wm_json *json, const bench *b) {
@@ -114,8 +141,8 @@ static void print_json(wm_json *json, const bench *b) {
     wm_json_open(json, NULL, '{');
     wm_json_string(json, "problem", b->text);
     wm_json_open(json, "solvers", '[');
-    for (int i = 0; i < b->count; i++) {
-        const wm_candidate *row = &b->rows[i];
+    for (int i = 0; i < b->got.count; i++) {
+        const wm_candidate *row = &b->got.rows[i];
         wm_measured m = wm_measured_of(&b->problem, row);
         wm_json_open(json, NULL, '{');
         wm_json_string(json, "solver", row->solver->name);
@@ -128,6 +155,8 @@ static void print_json(wm_json *json, const bench *b) {
         wm_json_string(json, "unit", m.unit);
         wm_json_number(json, "vs_best", ratio_of(b, row));
         wm_json_number(json, "error", row->error);
+        wm_json_number(json, "estimate", row->offer.seconds);
+        wm_json_string(json, "choice", choice_of(b, i));
         wm_json_string(json, "verdict", wm_verdict_name(row->verdict));
         wm_json_string(json, "why", row->why);
         wm_json_close(json, '}');
@@ -140,44 +169,34 @@ static void print_json(wm_json *json, const bench *b) {
 static int bench_one(const options *o, wmContext *context, const char *text, wm_json *json, int *bad) {
     bench b;
     int status = run(o, context, text, &b);
-    for (int i = 0; !status && i < b.count; i++) {
-        *bad += b.rows[i].verdict == WM_WRONG || b.rows[i].verdict == WM_FAILED;
+    for (int i = 0; !status && i < b.got.count; i++) {
+        *bad += b.got.rows[i].verdict == WM_WRONG || b.got.rows[i].verdict == WM_FAILED;
     }
     if (!status && o->common.json) {
         print_json(json, &b);
     } else if (!status && o->csv) {
-        print_csv(&b);
+        status = put_csv(o, &b);
     } else if (!status) {
         status = print_table(&b);
     }
-    free(b.rows);
+    free(b.got.rows);
     return status;
 }
 
-/* All strings are parsed before the first is run: a slip in the last must not cost the time of the others. */
-static int check_problems(const options *o, wmContext *context) {
-    int status = WM_EXIT_OK;
-    for (int i = 0; !status && i < o->common.count; i++) {
-        wm_problem problem;
-        status = wm_session_check(wm_problem_parse(&problem, o->common.words[i], wmContextPlace(context)));
-    }
-    return status;
-}
-
-static int bench_all(const options *o, wmContext *context) {
+static int bench_all(const options *o, wmContext *context, const wm_list *list) {
     int bad = 0;
     wm_text text = {.data = NULL};
     wm_json json = {.text = &text};
-    int status = check_problems(o, context);
-    if (status) return status;
+    int status = WM_EXIT_OK;
     if (o->common.json) wm_json_open(&json, NULL, '[');
-    if (o->csv)
-        printf("problem,solver,knobs,seconds,best_other_seconds,vs_best,error,bound_absolute,bound_relative,verdict,"
-               "spread,samples,rate,unit\n");
-    for (int i = 0; !status && i < o->common.count; i++) {
-        status = bench_one(o, context, o->common.words[i], &json, &bad);
+    if (o->csv && !o->into) (void)fputs(csv_head, stdout);
+    wm_progress_begin(list->count);
+    for (int i = 0; !status && i < list->count; i++) {
+        wm_progress_step(i, list->entry[i].problem);
+        status = bench_one(o, context, list->entry[i].problem, &json, &bad);
         (void)fflush(stdout);
     }
+    wm_progress_end();
     if (o->common.json) wm_json_close(&json, ']');
     if (!status) status = wm_session_put(&text);
     wm_text_free(&text);
@@ -188,12 +207,18 @@ static int bench_all(const options *o, wmContext *context) {
 int wm_command_bench(int argc, char **argv) {
     options o = {.budget = 0};
     wmContext *context = NULL;
+    wm_list list = {NULL, 0, 0};
     int status = wm_options_parse(&syntax, argc, argv, &o);
     if (!status && o.budget < 0) status = wm_tool_usage("--budget %g is to be above 0", o.budget);
+    if (o.into) o.csv = true;
     if (!status && o.csv && o.common.json) status = wm_tool_usage("--csv and --json exclude each other");
     if (status) return status;
     status = wm_session_open(&context, o.common.place);
-    if (!status) status = bench_all(&o, context);
+    /* All strings are parsed before the first is run: a slip in the last must not cost the time of the others. */
+    if (!status) status = wm_list_collect(&list, wmContextPlace(context), &o.common, o.from);
+    if (!status && o.into) status = wm_resume(&list, o.into, csv_head);
+    if (!status) status = bench_all(&o, context, &list);
+    wm_list_free(&list);
     wmContextDestroy(context);
     return status;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* warpmath tune: measures a list of problems and keeps what won in the wisdom file. */
-#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 
 #include "commands.h"
 #include "fail.h"
+#include "list.h"
 #include "measured.h"
 #include "options.h"
 #include "progress.h"
@@ -44,93 +44,6 @@ static const wm_syntax syntax = {
     -1,
     flags,
 };
-
-typedef struct entry {
-    char *problem; /* in its canonical form */
-    double runs;
-} entry;
-
-typedef struct list {
-    entry *entry;
-    int count, capacity;
-} list;
-
-static void free_list(list *l) {
-    for (int i = 0; i < l->count; i++) free(l->entry[i].problem);
-    free(l->entry);
-}
-
-static int add(list *l, const char *problem, double runs) {
-    for (int i = 0; i < l->count; i++) {
-        if (strcmp(l->entry[i].problem, problem) != 0) continue;
-        l->entry[i].runs += runs;
-        return WM_EXIT_OK;
-    }
-    if (l->count == l->capacity) {
-        int capacity = l->capacity ? 2 * l->capacity : 16;
-        entry *grown = realloc(l->entry, (size_t)capacity * sizeof *grown);
-        if (!grown) return wm_tool_fail("out of memory");
-        l->entry = grown;
-        l->capacity = capacity;
-    }
-    char *copy = strdup(problem);
-    if (!copy) return wm_tool_fail("out of memory");
-    l->entry[l->count++] = (entry){copy, runs};
-    return WM_EXIT_OK;
-}
-
-/* One problem string, checked; `where` is what a complaint begins with. */
-static int add_text(list *l, wmContext *context, const char *text, double runs, const char *where) {
-    wm_problem problem;
-    char canonical[WM_PROBLEM_TEXT];
-    if (wm_problem_parse(&problem, text, wmContextPlace(context)) != WM_OK) {
-        return wm_tool_fail("%s%s", where, wmLastError());
-    }
-    (void)wm_problem_print(&problem, canonical, sizeof canonical);
-    return add(l, canonical, runs);
-}
-
-static int add_line(list *l, wmContext *context, char *line, const char *where) {
-    double runs = 1;
-    line[strcspn(line, "#\r\n")] = '\0';
-    char *at = line + strspn(line, " \t");
-    if (isdigit((unsigned char)*at)) runs = strtod(at, &at);
-    at += strspn(at, " \t");
-    for (size_t n = strlen(at); n > 0 && isspace((unsigned char)at[n - 1]); n--) at[n - 1] = '\0';
-    return *at ? add_text(l, context, at, runs, where) : WM_EXIT_OK;
-}
-
-static int add_file(list *l, wmContext *context, const char *path) {
-    char *line = NULL;
-    char where[300];
-    size_t room = 0;
-    int status = WM_EXIT_OK;
-    FILE *file = fopen(path, "re");
-    if (!file) return wm_tool_fail("%s: %m", path);
-    for (int number = 1; !status && getline(&line, &room, file) >= 0; number++) {
-        (void)snprintf(where, sizeof where, "%s, line %d: ", path, number);
-        status = add_line(l, context, line, where);
-    }
-    if (!status && ferror(file)) status = wm_tool_fail("%s: %m", path);
-    free(line);
-    (void)fclose(file);
-    return status;
-}
-
-static int most_runs_first(const void *a, const void *b) {
-    double x = ((const entry *)a)->runs;
-    double y = ((const entry *)b)->runs;
-    return (x < y) - (x > y);
-}
-
-static int collect(list *l, wmContext *context, const options *o) {
-    int status = WM_EXIT_OK;
-    for (int i = 0; !status && i < o->common.count; i++) status = add_text(l, context, o->common.words[i], 1, "");
-    if (!status && o->from) status = add_file(l, context, o->from);
-    if (!status && !l->entry) status = wm_tool_usage("no problem given: name some, or --from a file");
-    if (!status && l->entry) qsort(l->entry, (size_t)l->count, sizeof *l->entry, most_runs_first);
-    return status;
-}
 
 /* What came of one problem. */
 typedef struct tuned {
@@ -167,7 +80,7 @@ static tuned tune(wmContext *context, const char *problem, const wmPlanOptions *
     return t;
 }
 
-static int add_row(wm_table *table, wm_json *json, const entry *e, const tuned *t) {
+static int add_row(wm_table *table, wm_json *json, const wm_list_entry *e, const tuned *t) {
     const wm_candidate *chosen = t->plan ? chosen_of(t->plan) : NULL;
     char knobs[128] = "";
     char time[24] = "";
@@ -195,7 +108,7 @@ static int add_row(wm_table *table, wm_json *json, const entry *e, const tuned *
                         chosen ? chosen->solver->name : "none", knobs, time, ratio, why);
 }
 
-static int tune_all(wmContext *context, const list *l, const options *o, const wmPlanOptions *planning) {
+static int tune_all(wmContext *context, const wm_list *l, const options *o, const wmPlanOptions *planning) {
     wm_table table;
     wm_text text = {.data = NULL};
     wm_json json = {.text = o->common.json ? &text : NULL};
@@ -225,7 +138,7 @@ int wm_command_tune(int argc, char **argv) {
     static const char *const efforts[] = {"measure", "exhaustive", NULL};
     options o = {.effort = "measure"};
     wmContext *context = NULL;
-    list l = {NULL, 0, 0};
+    wm_list l = {NULL, 0, 0};
     wmPlanOptions planning = wmPlanOptionsDefault();
     int effort = 0;
     int status = wm_options_parse(&syntax, argc, argv, &o);
@@ -235,14 +148,15 @@ int wm_command_tune(int argc, char **argv) {
     planning.effort = effort ? WM_EXHAUSTIVE : WM_MEASURE;
     planning.budget_ms = o.budget;
     status = wm_session_open(&context, o.common.place);
-    if (!status) status = collect(&l, context, &o);
+    if (!status) status = wm_list_collect(&l, wmContextPlace(context), &o.common, o.from);
+    if (!status) wm_list_sort(&l);
     if (!status) status = tune_all(context, &l, &o, &planning);
     /* What was learnt is kept, whatever became of the rest. */
     if (context && l.count && !o.dry) {
         int saved = wm_session_check(wmWisdomSave(context, NULL, NULL));
         if (!status) status = saved;
     }
-    free_list(&l);
+    wm_list_free(&l);
     wmContextDestroy(context);
     return status;
 }
