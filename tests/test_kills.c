@@ -194,7 +194,7 @@ static int on_a_small_disk(void) {
     if (wmWisdomForget(lab_now.context, NULL, NULL) != WM_OK) return 2;
     if (wmWisdomLoad(lab_now.context, path, &count) != WM_OK || count.skipped || !known(before))
         return 3; /* the old one, whole */
-    strcat(path, ".new");
+    snprintf(path, sizeof path, "%s/disk/wisdom.new", folder);
     if (stat(path, &s) == 0) return 4;
     fill_kernel(40, data);
     wm_jit_file_write(cubins, (wm_jit_key){77, 40}, data, sizeof data); /* does not fit, and says nothing */
