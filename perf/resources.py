@@ -3,13 +3,13 @@
 """What each kernel needs: registers, threads of a block, warps of a multiprocessor that fit by both, tensor instructions. From the objects of a
 build, with nothing but an ELF reader, as CUDA's own tools are not on every machine that builds.
 
-    perf/resources.py NVCC_VERSION OBJECT.cu.o...            compares with perf/resources.csv
-    perf/resources.py --write NVCC_VERSION OBJECT.cu.o...    rewrites it
+    perf/resources.py COMPILERS OBJECT.cu.o...            compares with perf/resources.csv
+    perf/resources.py --write COMPILERS OBJECT.cu.o...    rewrites it
 
 Fails, always, on a kernel with a stack frame or with loads or stores of local memory, and on one that lacks the tensor
-instruction that NEEDS names. Where perf/resources.csv was made by the same nvcc, fails on a kernel whose numbers are
-others than there: so a change shows in the diff of the commit that makes it; kernels that came or went are only told.
-With another nvcc the numbers are another's.
+instruction that NEEDS names. Where perf/resources.csv was made by the same nvcc over the same host compiler,
+fails on a kernel whose numbers are others than there: so a change shows in the diff of the commit that makes it; kernels that came or went are only told.
+With others the numbers are others'.
 
 Sources: the layout by looking at what nvcc makes: .nv.info holds attributes of {format, attribute, length}. SASS has 16 bytes an instruction, of which the low 12 bits are
 the operation (as nvdisasm shows them).
@@ -113,9 +113,9 @@ def collect(objects):
     return sorted(rows), bad
 
 
-def text_of(version, rows):
+def text_of(compilers, rows):
     out = io.StringIO()
-    out.write(f"# nvcc {version}, sm_90a; made by the build's target `resources`\n")
+    out.write(f"# nvcc {compilers}, sm_90a; made by the build's target `resources`\n")
     csv.writer(out, lineterminator="\n").writerows([COLUMNS] + rows)
     return out.getvalue()
 
@@ -123,10 +123,10 @@ def text_of(version, rows):
 def main():
     arguments = sys.argv[1:]
     write = arguments[:1] == ["--write"]
-    version, *objects = arguments[1 if write else 0:]
+    compilers, *objects = arguments[1 if write else 0:]
     objects = [path for path in objects if path.endswith(".cu.o")]
     rows, bad = collect(objects)
-    now = text_of(version, rows)
+    now = text_of(compilers, rows)
     for line in bad:
         print(line)
     if not rows:

@@ -15,7 +15,7 @@
 #include "session.h"
 
 /* How many rows and columns of a product are recomputed, and how many values of a transform. */
-enum { LINES = 96, VALUES = 24 };
+enum { LINES = 48, VALUES = 8 };
 
 static int check_product(const wm_demo_case *c, wm_demo_result *result) {
     const wm_solver *solver = wm_demo_solver(wmPlanSolver(c->plan));

@@ -2,13 +2,16 @@
 /*
  * The walk over our own kernels on the device "emulated sm_90", under several orders of threads:
  * test_solvers_simt [solver [part of a problem string]]. WM_TEST_SEED replays a run; the seed is printed.
+ * test_solvers_simt --covered: whether each problem has a kernel of ours that users get, a verified one.
  */
 #include "simt_gpu.h"
 #include "simt_kernels.h"
+#include "lib/planner.h"
 #include "tests/walk/walk.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { ORDERS = 3, MOST_BYTES = 400000, SECONDS = 4 }; /* ascending, descending, shuffled */
@@ -21,19 +24,23 @@ static int nothing_left(wm_fake *fake) {
     return 1;
 }
 
-static int walk_in_order(uint64_t order, const char *solver, const char *problem, uint64_t seed) {
-    wm_fake *fake = wm_simt_gpu_new();
+static wmContext *context_on(wm_fake *fake) {
     wmContext *context = NULL;
     wmContextOptions options = wmContextOptionsDefault();
-    const wm_solver *kernels[WM_SIMT_KERNELS_MOST];
-    int count = wm_simt_kernels(kernels), failures;
+    static const wm_solver *kernels[WM_SIMT_KERNELS_MOST]; /* the context keeps the list */
+    int count = wm_simt_kernels(kernels);
     options.wisdom_path = "";
-    if (wm_context_create_with(&context, &options, wm_fake_gpu(fake), kernels, count, wm_clock_system()) != WM_OK) {
+    if (wm_context_create_with(&context, &options, wm_fake_gpu(fake), kernels, count, wm_clock_system()) != WM_OK)
         printf("FAIL no context: %s\n", wmLastError());
-        return 1;
-    }
+    return context;
+}
+
+static int walk_in_order(uint64_t order, const char *solver, const char *problem, uint64_t seed) {
+    wm_fake *fake = wm_simt_gpu_new();
+    wmContext *context = context_on(fake);
+    if (!context) return 1;
     wm_simt_seed(order);
-    failures = wm_walk(context, solver, problem, seed);
+    int failures = wm_walk(context, solver, problem, seed);
     wmContextDestroy(context);
     failures += nothing_left(fake);
     wm_fake_end(fake);
@@ -43,10 +50,43 @@ static int walk_in_order(uint64_t order, const char *solver, const char *problem
     return failures;
 }
 
+/* 1 if somebody does it, or if only a library of the vendor can. */
+static int is_covered(wmContext *context, const char *text) {
+    wm_problem problem;
+    wm_found found;
+    if (wm_problem_parse(&problem, text, WM_PLACE_GPU) != WM_OK) return 0;
+    if (wm_problem_empty(&problem)) return 1;
+    if (problem.op == WM_RANDOM && wm_problem_features(&problem) & WM_RND_VENDOR) return 1;
+    int covered = wm_search_offers(context, &problem, INT64_MAX, &found) == WM_OK && found.count > 0;
+    if (!covered) (void)wm_nobody_offers(context, &problem, &found);
+    wm_found_free(&found);
+    return covered;
+}
+
+static int cover(void) {
+    const char *const *const lists[] = {walk_matmul_problems, walk_fft_problems, walk_random_problems};
+    wm_fake *fake = wm_simt_gpu_new();
+    wmContext *context = context_on(fake);
+    int problems = 0, failures = !context;
+    if (context) context->unverified = 0; /* an emulated device allows all kernels */
+    for (int op = 0; context && op < WM_OPERATIONS; op++) {
+        for (const char *const *text = lists[op]; *text; text++, problems++) {
+            if (is_covered(context, *text)) continue;
+            printf("FAIL %s\n", wmLastError());
+            failures++;
+        }
+    }
+    printf("%d problems, %d without a solver\n", problems, failures);
+    wmContextDestroy(context);
+    wm_fake_end(fake);
+    return failures ? 1 : 0;
+}
+
 int main(int argc, char **argv) {
     const char *text = getenv("WM_TEST_SEED"); // NOLINT(concurrency-mt-unsafe)
     uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
     int failures = 0;
+    if (argc > 1 && strcmp(argv[1], "--covered") == 0) return cover();
     printf("WM_TEST_SEED=%llu\n", (unsigned long long)seed);
     /* An emulated point of a transform takes 50 us; fft_small has the kernels of long ones in small. */
     if (argc <= 2) wm_walk_most_bytes = MOST_BYTES;
