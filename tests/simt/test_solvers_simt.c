@@ -56,7 +56,8 @@ static int is_covered(wmContext *context, const char *text) {
     wm_found found;
     if (wm_problem_parse(&problem, text, WM_PLACE_GPU) != WM_OK) return 0;
     if (wm_problem_empty(&problem)) return 1;
-    if (problem.op == WM_RANDOM && wm_problem_features(&problem) & WM_RND_VENDOR) return 1;
+    uint64_t need = wm_problem_features(&problem), curand_normal = WM_RND_CURAND | WM_RND_NORMAL;
+    if (problem.op == WM_RANDOM && (need & WM_RND_VENDOR || (need & curand_normal) == curand_normal)) return 1;
     int covered = wm_search_offers(context, &problem, INT64_MAX, &found) == WM_OK && found.count > 0;
     if (!covered) (void)wm_nobody_offers(context, &problem, &found);
     wm_found_free(&found);
