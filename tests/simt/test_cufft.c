@@ -21,6 +21,7 @@ int main(int argc, char **argv) {
         printf("FAIL no context: %s\n", wmLastError());
         return 1;
     }
+    if (argc == 1) wm_walk_most_bytes = 2e6; /* layouts are what is shown, not lengths */
     int failures = wm_walk(context, NULL, argc > 1 ? argv[1] : NULL, 20260614);
     wmContextDestroy(context);
     wm_fake_end(fake);

@@ -151,10 +151,10 @@ static int walk_problem(walk *w) {
     return count;
 }
 
+const char *const *const walk_problems[WM_OPERATIONS] = {walk_matmul_problems, walk_fft_problems, walk_random_problems};
+
 static int walk_solver(walk *w, const char *filter) {
-    static const char *const *const lists[WM_OPERATIONS] = {walk_matmul_problems, walk_fft_problems,
-                                                            walk_random_problems};
-    const char *const *list = lists[w->solver->op];
+    const char *const *list = walk_problems[w->solver->op];
     int offered = 0, refused = 0, count = 0, left = 0;
     while (list[count]) count++;
     /* Where time is short each seed begins elsewhere, so that all problems have their turn. */

@@ -77,5 +77,6 @@ void walk_distributions(walk *w);
 
 /** The problem strings of an operation, NULL-terminated. */
 extern const char *const walk_matmul_problems[], *const walk_fft_problems[], *const walk_random_problems[];
+extern const char *const *const walk_problems[WM_OPERATIONS]; /* all of them, by operation */
 
 #endif
