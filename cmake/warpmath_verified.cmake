@@ -32,7 +32,8 @@ function(wm_include_closure root file out)
             continue()
         endif()
         # The engine's headers are the contract that the emulation tests on every build; only device code is pinned here.
-        if(EXISTS ${path} AND path MATCHES "/device/")
+        file(RELATIVE_PATH inside ${root} ${path}) # the checkout's own folder may be called device, too
+        if(EXISTS ${path} AND inside MATCHES "(^|/)device/")
             wm_include_closure(${root} ${path} found)
         endif()
     endforeach()

@@ -14,14 +14,15 @@
  * Refuses: other lengths, rank 2 and 3, real transforms.
  * Floor: one read and one write of the data, 16 bytes a point in f32; 0.95 of the copy rate was predicted from 2^5 on
  * (44 instructions and two exchanges a point are 40 and 55 % of what an SM can issue and move in that time; three
- * blocks an SM overlap their phases). Measured on an H200 on 2026-11-30, 2^26 points, fraction of the 4.29 TB/s copy:
- * f32 2^1 … 2^12 0.96 0.95 0.94 0.93 0.80 0.88 0.89 0.93 0.93 0.91 0.92 0.90; f64 2^1 … 2^6 0.96 0.94 0.92 0.88 0.84
- * 0.91. Beside cuFFT: perf/results/h200/fft_stockham.csv. f64 from 2^7 to 2^11 holds 8 points a thread, since 16 left
+ * blocks an SM overlap their phases). Measured on an H200 on 2026-11-30, 2^26 points, fraction of the 4.29 TB/s copy,
+ * with plain stores: f32 2^1 … 2^12 0.96 0.95 0.94 0.93 0.80 0.88 0.89 0.93 0.93 0.91 0.92 0.90; f64 2^1 … 2^6 0.96
+ * 0.94 0.92 0.88 0.84 0.91. Streaming stores, in f32, then made the same passes 3 to 9 % faster (perf/results/h200/
+ * device.csv, beside cuFFT). f64 from 2^7 to 2^11 holds 8 points a thread, since 16 left
  * one block an SM waiting (0.8 falling to 0.6). Source of the idea: Stockham's self-sorting passes as in Govindaraju et
  * al., "High performance discrete Fourier transforms on graphics processors" (SC 2008); padding and register layout are
  * our own.
  */
-#include <warpmath/device/fft.cuh>
+#include <warpmath/device/fft_line.cuh>
 
 #include "device/fft_stockham.cuh"
 #include "host/fft_rates.h"
@@ -33,16 +34,6 @@
 enum { MOST_THREADS = 256 };
 
 /* ---- Kernels ---- */
-
-WM_DEVICE wmC64 load_once(const wmC64 *from) {
-    float2 v = __ldcs(reinterpret_cast<const float2 *>(from));
-    return wmC64{v.x, v.y};
-}
-
-WM_DEVICE wmC128 load_once(const wmC128 *from) {
-    double2 v = __ldcs(reinterpret_cast<const double2 *>(from));
-    return wmC128{v.x, v.y};
-}
 
 /** Where transform `number` begins. */
 WM_DEVICE void locate(const wm_fft_job &p, wm_i64 number, wm_i64 *in, wm_i64 *out) {
@@ -68,7 +59,7 @@ WM_DEVICE void load_packed(const wm_fft_job &p, C *slab, C *x) {
     for (int e = 0; e < N; e++) {
         int i = wm_thread() + e * wm_threads();
         C v = C{0, 0};
-        if (i < total) v = load_once(in + i);
+        if (i < total) v = wm_fft_load_once(in + i);
         slab[wm_fft_place<N, C>(i)] = v;
     }
     wm_barrier();
@@ -87,7 +78,7 @@ WM_DEVICE void store_packed(const wm_fft_job &p, C *slab, const C *x) {
     WM_UNROLL
     for (int e = 0; e < N; e++) {
         int i = wm_thread() + e * wm_threads();
-        if (i < total) out[i] = slab[wm_fft_place<N, C>(i)];
+        if (i < total) wm_fft_store_once(out + i, slab[wm_fft_place<N, C>(i)]);
     }
 }
 
@@ -127,10 +118,17 @@ WM_DEVICE void one_pass(const wm_fft_job &p) {
     WM_UNROLL
     for (int e = 0; e < E; e++) {
         x[e] = C{0, 0};
-        if (active) x[e] = load_once(in + e * (T * p.in_stride));
+        if (active) x[e] = wm_fft_load_once(in + e * (T * p.in_stride));
     }
     transform<N>(x, p, shared + g * p.slab, t);
     if (!active) return;
+    /* Whole lines need not stay in the cache; those with gaps are filled up there by others. f64 lacks the registers.
+     */
+    if (sizeof(C) == sizeof(wmC64) && p.out_stride == 1) {
+        WM_UNROLL
+        for (int e = 0; e < E; e++) wm_fft_store_once(out + e * T, x[e]);
+        return;
+    }
     WM_UNROLL
     for (int e = 0; e < E; e++) out[e * (T * p.out_stride)] = x[e];
 }

@@ -465,9 +465,10 @@ class CommandLine(ToolTest):
         self.fail_with(2, "--place: 'tpu'", "info", "--place", "tpu")
 
     def test_device_ltoir(self):
-        words = ["device-ltoir", "normal_f32", "uniform_f64", "fft:64:inverse:f32", "sum:128:f64", "tile:mma:f16:32x32x64:64"]
+        words = ["device-ltoir", "normal_f32", "uniform_f64", "fft:64:inverse:f32", "sum:128:f64", "tile:mma:f16:32x32x64:64",
+                 "fft:16384:forward:f32", "tile:mma:e4m3:32x32x128:64"]
         text = self.succeed(*words)
-        self.assertEqual(len(text.splitlines()), 5)
+        self.assertEqual(len(text.splitlines()), 7)
         self.assertEqual([line + ";" for line in json.loads(self.succeed(*words, "--json"))], text.splitlines())
         self.assertIn('extern "C" __device__ float wm_device_normal_f32(unsigned long long seed', text)
         self.assertIn("int wm_device_normal_f32(float *result,", self.succeed(*words, "--abi", "numba"))

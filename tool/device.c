@@ -38,9 +38,10 @@ static const wm_syntax syntax = {
     "device-ltoir FUNCTION… -o FILE [flags]",
     "Functions:\n"
     "  uniform_f32 uniform_f64 normal_f32 normal_f64     number i of a key's sequence\n"
-    "  fft:N:DIRECTION:TYPE      block transform, fft:1024:forward:f32; N 2 to 4096, forward or inverse, f32 or f64\n"
+    "  fft:N:DIRECTION:TYPE      block transform, fft:1024:forward:f32; N 2 to 16384, forward or inverse, f32 or f64\n"
     "  sum:THREADS:TYPE          of all threads of the block, sum:256:f32; f32 f64 i32\n"
-    "  tile:WAY:TYPE:MxNxK:THREADS    tile product, tile:mma:f16:64x64x64:128; ways fma and mma; f16 bf16 f32 f64 i8\n"
+    "  tile:WAY:TYPE:MxNxK:THREADS    tile product, tile:mma:f16:64x64x64:128; ways fma, mma; f16 bf16 e4m3 e5m2 f32 "
+    "f64 i8\n"
     "Prints the C prototype of each. docs/device.md says what they do and who must call them.\n",
     1,
     32,
@@ -85,10 +86,11 @@ static int transform(function *f, const char *word) {
     if (sscanf(word, "fft:%d:%7[a-z]:%3[f0-9]%n", &n, direction, type, &end) != 3 || word[end]) // NOLINT(cert-err34-c)
         return wm_tool_usage("'%s' is not fft:N:DIRECTION:TYPE", word);
     bool inverse = strcmp(direction, "inverse") == 0;
-    if (n < 2 || n > 4096 || (n & (n - 1)) || (!inverse && strcmp(direction, "forward") != 0))
-        return wm_tool_usage("'%s': N is a power of two up to 4096, the direction forward or inverse", word);
     bytes = strcmp(type, "f32") == 0 ? 4 : strcmp(type, "f64") == 0 ? 8 : 0;
     if (!bytes) return wm_tool_usage("'%s': the type is f32 or f64", word);
+    if (n < 2 || n * bytes > 16384 * 4 || (n & (n - 1)) || (!inverse && strcmp(direction, "forward") != 0))
+        return wm_tool_usage("'%s': N is a power of two up to 16384, in f64 8192, the direction forward or inverse",
+                             word);
     (void)snprintf(f->name, sizeof f->name, "wm_device_fft_%d_%s_%s", n, direction, type);
     (void)snprintf(f->parameters, sizeof f->parameters, "void *x, void *smem");
     (void)snprintf(f->body, sizeof f->body,
@@ -121,6 +123,8 @@ static int tile(function *f, const char *word) {
     static const char *const types[][3] = {
         {"f16",  "wm_f16",  "float" },
         {"bf16", "wm_bf16", "float" },
+        {"e4m3", "wm_e4m3", "float" },
+        {"e5m2", "wm_e5m2", "float" },
         {"f32",  "float",   "float" },
         {"f64",  "double",  "double"},
         {"i8",   "wm_i8",   "int"   }
@@ -130,12 +134,12 @@ static int tile(function *f, const char *word) {
     // NOLINTNEXTLINE(cert-err34-c): fields of one to four digits, looked at below
     if (sscanf(word, "tile:%3[a-z]:%4[a-z0-9]:%dx%dx%d:%d%n", way, type, &m, &n, &k, &threads, &end) != 6 || word[end])
         return wm_tool_usage("'%s' is not tile:WAY:TYPE:MxNxK:THREADS", word);
-    while (row < 5 && strcmp(types[row][0], type) != 0) row++;
+    while (row < 7 && strcmp(types[row][0], type) != 0) row++;
     bool mma = strcmp(way, "mma") == 0;
-    if (row == 5 || (!mma && strcmp(way, "fma") != 0) || m < 8 || n < 8 || k < 16 || m > 256 || n > 256 || k > 1024 ||
+    if (row == 7 || (!mma && strcmp(way, "fma") != 0) || m < 8 || n < 8 || k < 16 || m > 256 || n > 256 || k > 1024 ||
         threads < 32 || threads > 1024)
-        return wm_tool_usage("'%s': fma or mma; f16 bf16 f32 f64 i8; M and N up to 256, K up to 1024, THREADS 32 …",
-                             word);
+        return wm_tool_usage(
+            "'%s': fma or mma; f16 bf16 e4m3 e5m2 f32 f64 i8; M and N up to 256, K up to 1024, THREADS 32 …", word);
     (void)snprintf(f->name, sizeof f->name, "wm_device_tile_%s_%s_%dx%dx%d_%d", way, type, m, n, k, threads);
     (void)snprintf(f->parameters, sizeof f->parameters, "void *sums, const void *a, const void *b");
     (void)snprintf(f->body, sizeof f->body,
@@ -204,7 +208,7 @@ static int write_source(const options *o, bool numba, char *source, wm_text *lis
     wm_json json = {.text = list};
     function f;
     wm_append(source, SOURCE,
-              "#include <warpmath/device/fft.cuh>\n#include <warpmath/device/random.h>\n"
+              "#include <warpmath/device/fft_wide.cuh>\n#include <warpmath/device/random.h>\n"
               "#include <warpmath/device/reduce.cuh>\n#include <warpmath/device/tile.cuh>\n");
     if (o->common.json) wm_json_open(&json, NULL, '[');
     for (int i = 0; i < o->common.count; i++) {

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that use tile.cuh, reduce.cuh and fft_thread.cuh as a user would. */
+/* Kernels that use tile.cuh, reduce.cuh, the transforms and random_rounds.cuh as a user would. */
 #include <warpmath/device/bulk.cuh>
+#include <warpmath/device/fft_cluster.cuh>
 #include <warpmath/device/fft_thread.cuh>
+#include <warpmath/device/fft_wide.cuh>
+#include <warpmath/device/random_rounds.cuh>
 #include <warpmath/device/reduce.cuh>
 #include <warpmath/device/tile.cuh>
 
@@ -9,81 +12,146 @@
 
 /* ---- Tile products: each way and type ---- */
 
-WM_DEVICE void wm_device_put(wm_i8 *to, double x) {
-    *to = (wm_i8)x;
-}
-WM_DEVICE void wm_device_put(double *to, double x) {
-    *to = x;
-}
+/* Complex: A's elements are x + ix and B's x - ix, so that the product is real, and twice that of the x. */
 template <class T>
-WM_DEVICE void wm_device_put(T *to, double x) {
-    wm_put_f32(to, (float)x);
+WM_DEVICE void wm_device_put(T *to, double x, double im) {
+    if constexpr (wm_tile_same<T, wmC64>::VALUE || wm_tile_same<T, wmC128>::VALUE) {
+        to->re = (decltype(to->re))x;
+        to->im = (decltype(to->re))(x * im);
+    } else if constexpr (wm_tile_same<T, wm_i8>::VALUE || wm_tile_same<T, double>::VALUE) {
+        *to = (T)x;
+    } else {
+        wm_put_f32(to, (float)x);
+    }
+}
+template <class S>
+WM_DEVICE double wm_device_get(S x) {
+    if constexpr (wm_tile_same<S, wmC64>::VALUE || wm_tile_same<S, wmC128>::VALUE)
+        return (double)x.re / 2 + (double)x.im;
+    else
+        return (double)x;
 }
 
-template <int M, int N, int K, int THREADS, wmTileWay WAY, class T, class S>
-WM_DEVICE void wm_device_product_of(const wm_device_product &p, bool made) {
+enum { IN_TILES, MADE, HELD }; /* where A and B come from: both tiles, B a function, A registers */
+
+template <int M, int N, int K, int THREADS, wmTileWay WAY, class T, class S, int FROM>
+WM_DEVICE void wm_device_product_of(const wm_device_product &p) {
     T *a = wm_shared<T>(), *b = a + M * K;
-    for (int i = wm_thread(); i < M * K; i += THREADS) wm_device_put(&a[wmTileAt<T>(M, i / K, i % K)], p.a[i]);
+    for (int i = wm_thread(); i < M * K; i += THREADS) wm_device_put(&a[wmTileAt<T>(M, i / K, i % K)], p.a[i], 1);
     for (int i = wm_thread(); i < N * K; i += THREADS)
-        wm_device_put(&b[wmTileAt<T>(N, i / K, i % K)], p.b[i % K * N + i / K]);
+        wm_device_put(&b[wmTileAt<T>(N, i / K, i % K)], p.b[i % K * N + i / K], -1);
     if constexpr (WAY == WM_TILE_WGMMA) wm_async_fence();
     wm_barrier();
     S sum[wmTileElements(M, N, THREADS)] = {};
-    if constexpr (WAY != WM_TILE_WGMMA) {
+    if constexpr (FROM == MADE) {
         auto element = [&](int k, int column) { return (S)p.b[k * N + column]; };
-        if (made) wmTileProductOf<M, N, K, THREADS, WAY>(sum, a, element);
+        wmTileProductOf<M, N, K, THREADS, WAY>(sum, a, element);
+    } else if constexpr (FROM == HELD) {
+        S left[wmTileElements(M, K, THREADS)];
+        for (int e = 0; e < wmTileElements(M, K, THREADS); e++)
+            left[e] = (S)p.a[wmTileRow<M, K, THREADS, WAY, T>(e) * K + wmTileColumn<M, K, THREADS, WAY, T>(e)];
+        wmTileProductHeld<M, N, K, THREADS, WAY>(sum, left, b);
+    } else {
+        wmTileProduct<M, N, K, THREADS, WAY>(sum, a, b);
     }
-    if (!made) wmTileProduct<M, N, K, THREADS, WAY>(sum, a, b);
     wmTileWait<0, WAY>(sum);
     for (int e = 0; e < wmTileElements(M, N, THREADS); e++)
-        p.d[wmTileRow<M, N, THREADS, WAY, T>(e) * N + wmTileColumn<M, N, THREADS, WAY, T>(e)] = (double)sum[e];
+        p.d[wmTileRow<M, N, THREADS, WAY, T>(e) * N + wmTileColumn<M, N, THREADS, WAY, T>(e)] = wm_device_get(sum[e]);
 }
 
 WM_KERNEL wm_device_fma_f32_kernel(WM_PARAMS(wm_device_product)) {
-    wm_device_product_of<64, 32, 64, 64, WM_TILE_FMA, float, float>(p, false);
+    wm_device_product_of<64, 32, 64, 64, WM_TILE_FMA, float, float, IN_TILES>(p);
 }
 WM_KERNEL wm_device_fma_f64_kernel(WM_PARAMS(wm_device_product)) {
-    wm_device_product_of<64, 32, 64, 64, WM_TILE_FMA, double, double>(p, false);
+    wm_device_product_of<64, 32, 64, 64, WM_TILE_FMA, double, double, IN_TILES>(p);
 }
 WM_KERNEL wm_device_fma_bf16_made_kernel(WM_PARAMS(wm_device_product)) {
-    wm_device_product_of<64, 32, 64, 64, WM_TILE_FMA, wm_bf16, float>(p, true);
+    wm_device_product_of<64, 32, 64, 64, WM_TILE_FMA, wm_bf16, float, MADE>(p);
 }
 WM_KERNEL wm_device_fma_e4m3_kernel(WM_PARAMS(wm_device_product)) {
-    wm_device_product_of<64, 32, 128, 64, WM_TILE_FMA, wm_e4m3, float>(p, false);
+    wm_device_product_of<64, 32, 128, 64, WM_TILE_FMA, wm_e4m3, float, IN_TILES>(p);
+}
+WM_KERNEL wm_device_fma_e5m2_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<64, 32, 128, 64, WM_TILE_FMA, wm_e5m2, float, IN_TILES>(p);
 }
 WM_KERNEL wm_device_fma_i8_kernel(WM_PARAMS(wm_device_product)) {
-    wm_device_product_of<64, 32, 128, 64, WM_TILE_FMA, wm_i8, int>(p, false);
+    wm_device_product_of<64, 32, 128, 64, WM_TILE_FMA, wm_i8, int, IN_TILES>(p);
+}
+WM_KERNEL wm_device_fma_c64_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<32, 16, 32, 64, WM_TILE_FMA, wmC64, wmC64, IN_TILES>(p);
+}
+WM_KERNEL wm_device_fma_c128_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<32, 16, 16, 32, WM_TILE_FMA, wmC128, wmC128, IN_TILES>(p);
 }
 WM_KERNEL wm_device_mma_f16_kernel(WM_PARAMS(wm_device_product)) {
-    wm_device_product_of<64, 32, 64, 64, WM_TILE_MMA, wm_f16, float>(p, false);
+    wm_device_product_of<64, 32, 64, 64, WM_TILE_MMA, wm_f16, float, IN_TILES>(p);
 }
 WM_KERNEL wm_device_mma_f16_warp_kernel(WM_PARAMS(wm_device_product)) {
-    wm_device_product_of<64, 32, 64, 32, WM_TILE_MMA, wm_f16, float>(p, false);
+    wm_device_product_of<64, 32, 64, 32, WM_TILE_MMA, wm_f16, float, IN_TILES>(p);
+}
+WM_KERNEL wm_device_mma_f16_held_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<64, 32, 64, 32, WM_TILE_MMA, wm_f16, float, HELD>(p);
+}
+WM_KERNEL wm_device_mma_bf16_held_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<128, 32, 64, 64, WM_TILE_MMA, wm_bf16, float, HELD>(p);
 }
 WM_KERNEL wm_device_mma_bf16_made_kernel(WM_PARAMS(wm_device_product)) {
-    wm_device_product_of<64, 32, 64, 64, WM_TILE_MMA, wm_bf16, float>(p, true);
+    wm_device_product_of<64, 32, 64, 64, WM_TILE_MMA, wm_bf16, float, MADE>(p);
 }
 WM_KERNEL wm_device_mma_tf32_kernel(WM_PARAMS(wm_device_product)) {
-    wm_device_product_of<64, 32, 64, 64, WM_TILE_MMA, float, float>(p, false);
+    wm_device_product_of<64, 32, 64, 64, WM_TILE_MMA, float, float, IN_TILES>(p);
+}
+WM_KERNEL wm_device_mma_tf32_held_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<32, 32, 32, 32, WM_TILE_MMA, float, float, HELD>(p);
 }
 WM_KERNEL wm_device_mma_tf32_made_kernel(WM_PARAMS(wm_device_product)) {
-    wm_device_product_of<64, 32, 64, 64, WM_TILE_MMA, float, float>(p, true);
+    wm_device_product_of<64, 32, 64, 64, WM_TILE_MMA, float, float, MADE>(p);
 }
 WM_KERNEL wm_device_mma_f64_kernel(WM_PARAMS(wm_device_product)) {
-    wm_device_product_of<64, 32, 64, 64, WM_TILE_MMA, double, double>(p, false);
+    wm_device_product_of<64, 32, 64, 64, WM_TILE_MMA, double, double, IN_TILES>(p);
+}
+WM_KERNEL wm_device_mma_f64_held_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<32, 32, 32, 32, WM_TILE_MMA, double, double, HELD>(p);
 }
 WM_KERNEL wm_device_mma_f64_made_kernel(WM_PARAMS(wm_device_product)) {
-    wm_device_product_of<64, 32, 64, 64, WM_TILE_MMA, double, double>(p, true);
+    wm_device_product_of<64, 32, 64, 64, WM_TILE_MMA, double, double, MADE>(p);
+}
+WM_KERNEL wm_device_mma_e4m3_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<64, 32, 128, 64, WM_TILE_MMA, wm_e4m3, float, IN_TILES>(p);
+}
+WM_KERNEL wm_device_mma_e5m2_held_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<32, 32, 128, 32, WM_TILE_MMA, wm_e5m2, float, HELD>(p);
 }
 WM_KERNEL wm_device_mma_i8_kernel(WM_PARAMS(wm_device_product)) {
-    wm_device_product_of<64, 32, 128, 64, WM_TILE_MMA, wm_i8, int>(p, false);
+    wm_device_product_of<64, 32, 128, 64, WM_TILE_MMA, wm_i8, int, IN_TILES>(p);
 }
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+WM_KERNEL wm_device_mma_i8_held_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<32, 32, 128, 32, WM_TILE_MMA, wm_i8, int, HELD>(p);
+}
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL) || !defined(__CUDA_ARCH__) /* the host sees them all */
 WM_KERNEL wm_device_wgmma_bf16_kernel(WM_PARAMS(wm_device_product)) {
-    wm_device_product_of<64, 64, 128, 128, WM_TILE_WGMMA, wm_bf16, float>(p, false);
+    wm_device_product_of<64, 64, 128, 128, WM_TILE_WGMMA, wm_bf16, float, IN_TILES>(p);
 }
 WM_KERNEL wm_device_wgmma_f16_kernel(WM_PARAMS(wm_device_product)) {
-    wm_device_product_of<128, 64, 64, 256, WM_TILE_WGMMA, wm_f16, float>(p, false);
+    wm_device_product_of<128, 64, 64, 256, WM_TILE_WGMMA, wm_f16, float, IN_TILES>(p);
+}
+WM_KERNEL wm_device_wgmma_bf16_held_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<64, 64, 128, 128, WM_TILE_WGMMA, wm_bf16, float, HELD>(p);
+}
+WM_KERNEL wm_device_wgmma_f16_held_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<128, 128, 64, 256, WM_TILE_WGMMA, wm_f16, float, HELD>(p);
+}
+WM_KERNEL wm_device_wgmma_tf32_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<64, 128, 64, 128, WM_TILE_WGMMA, float, float, IN_TILES>(p);
+}
+WM_KERNEL wm_device_wgmma_e4m3_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<64, 128, 256, 128, WM_TILE_WGMMA, wm_e4m3, float, IN_TILES>(p);
+}
+WM_KERNEL wm_device_wgmma_e5m2_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<64, 128, 128, 128, WM_TILE_WGMMA, wm_e5m2, float, IN_TILES>(p);
+}
+WM_KERNEL wm_device_wgmma_i8_kernel(WM_PARAMS(wm_device_product)) {
+    wm_device_product_of<64, 128, 128, 128, WM_TILE_WGMMA, wm_i8, int, IN_TILES>(p);
 }
 #endif
 
@@ -135,7 +203,7 @@ WM_KERNEL wm_device_fft_warp_kernel(WM_PARAMS(wm_device_fft)) {
 
 /* ---- A block's transform of what the copy engine brings, and takes away ---- */
 
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL) || !defined(__CUDA_ARCH__) /* the host sees them all */
 typedef struct wm_device_bulk {
     wmC64 x[256];
     unsigned char slab[wmFftSmem(256)];
@@ -165,3 +233,78 @@ WM_KERNEL __launch_bounds__(wmFftThreads(256)) wm_device_fft_bulk_kernel(WM_PARA
     }
 }
 #endif
+
+/* ---- Long transforms: of a block, of a cluster; forward, and back ---- */
+
+static_assert(wmFftSmem(8192) == (8192 + 512) * 8 && wmFftSmem(16384) == (16384 + 1024) * 8 &&
+                  wmFftSmem(8192, 8) == (8192 + 512) * 16,
+              "what test_simt_device.c gives them");
+static_assert(wmFftClusterSmem(16384) == 16 + 16 * 137 * 8 && wmFftClusterSmem(32768) == 16 + 32 * 137 * 8 &&
+                  wmFftClusterThreads(16384) == 128 && wmFftClusterBlocks(32768) == 8,
+              "what test_simt_device.c gives them");
+
+template <int N, int E, class C>
+WM_DEVICE void wm_device_wide_of(const wm_device_fft &p) {
+    using real = decltype(C().re);
+    C x[E], *in = reinterpret_cast<C *>(p.x), *out = reinterpret_cast<C *>(p.y);
+    wmFftReadOnce<N>(x, in);
+    wmFftBlock<N, WM_FORWARD>(x, wm_shared<unsigned char>());
+    wmFftWrite<N>(in, x);
+    wm_barrier();
+    wmFftBlock<N, WM_INVERSE>(x, wm_shared<unsigned char>());
+    wmFftScaleBy(x, (real)1 / N);
+    wmFftWriteOnce<N>(out, x);
+}
+WM_KERNEL __launch_bounds__(512) wm_device_fft_8192_kernel(WM_PARAMS(wm_device_fft)) {
+    wm_device_wide_of<8192, 16, wmC64>(p);
+}
+WM_KERNEL __launch_bounds__(1024) wm_device_fft_16384_kernel(WM_PARAMS(wm_device_fft)) {
+    wm_device_wide_of<16384, 16, wmC64>(p);
+}
+WM_KERNEL __launch_bounds__(512) wm_device_fft_16384_by_32_kernel(WM_PARAMS(wm_device_fft)) {
+    wm_device_wide_of<16384, 32, wmC64>(p);
+}
+WM_KERNEL __launch_bounds__(512) wm_device_fft_8192_f64_kernel(WM_PARAMS(wm_device_fft)) {
+    wm_device_wide_of<8192, 16, wmC128>(p);
+}
+
+template <int N, class C>
+WM_DEVICE void wm_device_cluster_of(const wm_device_fft &p) {
+    using real = decltype(C().re);
+    constexpr int B = (int)sizeof(real);
+    C x[16], *in = reinterpret_cast<C *>(p.x), *out = reinterpret_cast<C *>(p.y);
+    WM_UNROLL
+    for (int e = 0; e < 16; e++) x[e] = in[wmFftClusterFrom<N, WM_FFT_OUT, B>(e)];
+    wmFftCluster<N, WM_FORWARD>(x, wm_shared<unsigned char>(), 0);
+    WM_UNROLL
+    for (int e = 0; e < 16; e++) in[wmFftClusterTo<N, WM_FFT_OUT, B>(e)] = x[e]; /* all have read it */
+    wmFftCluster<N, WM_INVERSE, WM_FFT_BACK>(x, wm_shared<unsigned char>(), 1);
+    wmFftScaleBy(x, (real)1 / N);
+    WM_UNROLL
+    for (int e = 0; e < 16; e++) out[wmFftClusterTo<N, WM_FFT_BACK, B>(e)] = x[e];
+}
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL) || !defined(__CUDA_ARCH__) /* the host sees them all */
+WM_KERNEL __launch_bounds__(128) wm_device_cluster_16384_kernel(WM_PARAMS(wm_device_fft)) {
+    wm_device_cluster_of<16384, wmC64>(p);
+}
+WM_KERNEL __launch_bounds__(256) wm_device_cluster_32768_kernel(WM_PARAMS(wm_device_fft)) {
+    wm_device_cluster_of<32768, wmC64>(p);
+}
+WM_KERNEL __launch_bounds__(128) wm_device_cluster_8192_f64_kernel(WM_PARAMS(wm_device_fft)) {
+    wm_device_cluster_of<8192, wmC128>(p);
+}
+#endif
+
+/* ---- Draws by rounds: 2 blocks a thread of each kind, behind one another ---- */
+
+WM_KERNEL wm_device_rounds_kernel(WM_PARAMS(wm_device_rounds)) {
+    const wmRandomRounds key = wmRandomRoundsMake(p.key);
+    wm_u64 first = 0x1fffffff00ull + (wm_u64)blockIdx.x * 64;
+    for (int i = wm_thread(); i < 64; i += 32) {
+        wm_i64 at = (wm_i64)blockIdx.x * 64 + i;
+        wmStoreF32x4(p.f32 + 4 * at, wmUniformF32x4(key, first, (wm_u32)i));
+        wmStoreF32x4(p.f32 + 512 + 4 * at, wmNormalF32x4(key, first, (wm_u32)i));
+        wmStoreF64x2(p.f64 + 2 * at, wmUniformF64x2(key, first, (wm_u32)i));
+        wmStoreF64x2(p.f64 + 256 + 2 * at, wmNormalF64x2(key, first, (wm_u32)i));
+    }
+}

@@ -3,6 +3,8 @@
 #ifndef WM_TESTS_SIMT_DEVICE_KERNELS_H
 #define WM_TESTS_SIMT_DEVICE_KERNELS_H
 
+#include <warpmath/random_key.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -18,6 +20,13 @@ typedef struct wm_device_sums {
     const float *x;
     float *out; /* 5 × 256 */
 } wm_device_sums;
+
+/* Draws by rounds: of each kind 128 blocks from 0x1fffffff00 on. */
+typedef struct wm_device_rounds {
+    float *f32;  /* 512 uniforms, 512 normals */
+    double *f64; /* 256, 256 */
+    wmRandomKey key;
+} wm_device_rounds;
 
 /* Complex numbers, in place, one warp: 32 transforms of 16 by threads, or transforms of 256 by warps; then back. */
 typedef struct wm_device_fft {

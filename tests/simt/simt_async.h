@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Second bodies of what is PTX in mbarrier.cuh, tma.cuh, bulk.cuh, wgmma.cuh,
- * wgmma_narrow.cuh and mma.cuh. Included by simt_cuda.h. The emulated device is an sm_90a.
+ * Second bodies of what is PTX in mbarrier.cuh, tma.cuh, bulk.cuh, wgmma.cuh, wgmma_narrow.cuh, wgmma_held.cuh,
+ * mma.cuh and mma_narrow.cuh. Included by simt_cuda.h. The emulated device is an sm_90a.
  */
 #ifndef WM_TESTS_SIMT_ASYNC_H
 #define WM_TESTS_SIMT_ASYNC_H
@@ -133,7 +133,18 @@ WM_SIMT_INLINE unsigned wm_pair_f16(float low, float high) {
     return wm_simt_round16(0, low) | wm_simt_round16(0, high) << 16;
 }
 
-/* ---- of mma.cuh ---- */
+/* ---- of wgmma_held.cuh ---- */
+
+template <int N>
+WM_SIMT_INLINE void wm_wgmma_held_bf16(float (&sum)[N], const unsigned (&a)[4], unsigned long long b, int keep) {
+    wm_simt_wgmma_held(WM_SIMT_BF16, 2 * N, sum, a, b, keep);
+}
+template <int N>
+WM_SIMT_INLINE void wm_wgmma_held_f16(float (&sum)[N], const unsigned (&a)[4], unsigned long long b, int keep) {
+    wm_simt_wgmma_held(WM_SIMT_F16, 2 * N, sum, a, b, keep);
+}
+
+/* ---- of mma.cuh and mma_narrow.cuh ---- */
 
 WM_SIMT_INLINE void wm_load_matrices(unsigned (&out)[4], const void *row) {
     wm_simt_load_matrices(4, 0, row, out);
@@ -158,6 +169,12 @@ WM_SIMT_INLINE void wm_mma_tf32(float (&sum)[4], const unsigned (&a)[4], const u
 }
 WM_SIMT_INLINE void wm_mma_s8(int (&sum)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
     wm_simt_mma(WM_SIMT_S8, 4, 2, a, b, sum);
+}
+WM_SIMT_INLINE void wm_mma_e4m3(float (&sum)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+    wm_simt_mma(WM_SIMT_E4M3, 4, 2, a, b, sum);
+}
+WM_SIMT_INLINE void wm_mma_e5m2(float (&sum)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+    wm_simt_mma(WM_SIMT_E5M2, 4, 2, a, b, sum);
 }
 WM_SIMT_INLINE void wm_mma_f64(double (&sum)[2], double a, double b) {
     wm_simt_mma(WM_SIMT_DOUBLE, 1, 1, &a, &b, sum);

@@ -381,6 +381,9 @@ WM_SIMT_INLINE void wm_push(wm_push_to<T> to, int i, const T &value) {
 WM_SIMT_INLINE void wm_push_end(wm_push_gate *) {
     wm_simt_barrier_cluster(0);
 }
+WM_SIMT_INLINE void wm_push_end_of(wm_push_gate *, int) {
+    wm_simt_barrier_cluster(0);
+}
 
 /* ---- of copy.cuh ---- */
 

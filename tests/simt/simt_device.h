@@ -116,6 +116,8 @@ typedef enum wm_simt_element {
 
 /* wgmma of a 64 × n × 32 bytes product: a thread's n / 2 sums, in flight until the wait. */
 void wm_simt_wgmma(int a_type, int b_type, int n, int a_mn, int b_mn, void *sum, uint64_t a, uint64_t b, int keep);
+/* The same with A, 16-bit, in four words of each thread. */
+void wm_simt_wgmma_held(int type, int n, void *sum, const uint32_t *words, uint64_t b, int keep);
 void wm_simt_wgmma_fence(void);
 void wm_simt_wgmma_commit(void);
 void wm_simt_wgmma_wait(int groups);

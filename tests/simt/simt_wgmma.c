@@ -21,6 +21,7 @@ typedef struct wm_simt_product {
     int serial, arrived, retired;
     int a_type, b_type, n, a_mn, b_mn;
     uint64_t a, b;
+    bool held; /* A came in registers: it lies in a_raw */
     bool decoded;
     uint32_t issued[4]; /* when the first lane of each warp did, which stands for its warp's reads */
     unsigned char a_raw[ROWS * STEP], b_raw[MAX_N * STEP];
@@ -150,46 +151,64 @@ static sums *sums_at(struct wm_simt_wgmma *w, uint32_t *at, int count, const voi
     return free_one;
 }
 
-static void describe(product *p, int a_type, int b_type, int n, int a_mn, int b_mn, uint64_t a, uint64_t b,
-                     const void *pc) {
+/* What a thread's wgmma says of it: all threads of a warpgroup say the same. */
+typedef struct said {
+    int a_type, b_type, n, a_mn, b_mn;
+    uint64_t a, b;
+    const uint32_t *words; /* of A in registers; NULL: A is in shared memory */
+} said;
+
+static void describe(product *p, const said *s, const void *pc) {
     if (!p->arrived) {
-        p->a_type = a_type;
-        p->b_type = b_type;
-        p->n = n;
-        p->a_mn = a_mn;
-        p->b_mn = b_mn;
-        p->a = a;
-        p->b = b;
-        if (n < 8 || n > MAX_N || n % 8) wm_simt_fault(pc, "wgmma of width %d", n);
-        if ((a_mn || b_mn) && element_bytes(a_type) != 2) wm_simt_fault(pc, "only 16-bit operands may be MN-major");
+        p->a_type = s->a_type;
+        p->b_type = s->b_type;
+        p->n = s->n;
+        p->a_mn = s->a_mn;
+        p->b_mn = s->b_mn;
+        p->a = s->a;
+        p->b = s->b;
+        p->held = s->words != NULL;
+        if (s->n < 8 || s->n > MAX_N || s->n % 8) wm_simt_fault(pc, "wgmma of width %d", s->n);
+        if ((s->a_mn || s->b_mn) && element_bytes(s->a_type) != 2)
+            wm_simt_fault(pc, "only 16-bit operands may be MN-major");
     }
-    if (p->a_type != a_type || p->n != n || p->a != a || p->b != b || p->a_mn != a_mn || p->b_mn != b_mn)
+    if (p->a_type != s->a_type || p->n != s->n || p->a != s->a || p->b != s->b || p->a_mn != s->a_mn ||
+        p->b_mn != s->b_mn || p->held != (s->words != NULL))
         wm_simt_fault(pc, "wgmma differs from that of other threads of its warpgroup");
 }
 
-void wm_simt_wgmma(int a_type, int b_type, int n, int a_mn, int b_mn, void *sum, uint64_t a, uint64_t b, int keep) {
+/* Word r of a thread: row lane / 4 + 8 (r mod 2) of its warp's 16, bytes 4 (lane mod 4) + 16 (r / 2) of STEP. */
+static void hold(product *p, int index, const uint32_t *words) {
+    int lane = index % WM_SIMT_WARP, warp = index / WM_SIMT_WARP % 4;
+    for (int r = 0; r < 4; r++) {
+        int row = 16 * warp + lane / 4 + 8 * (r % 2);
+        memcpy(p->a_raw + (ptrdiff_t)row * STEP + (ptrdiff_t)(lane % 4 * 4 + r / 2 * 16), &words[r], 4);
+    }
+}
+
+static void issue(const said *said, void *sum, int keep, const void *pc) {
     wm_simt_thread *self = wm_simt_self;
     struct wm_simt_wgmma *w = state_of(self);
-    const void *pc = __builtin_return_address(0);
     int index = index_of(self), warp = index / WM_SIMT_WARP % 4;
     if (w->count == MAX_PENDING || index / GROUP * GROUP + GROUP > self->block->threads) {
         wm_simt_fault(pc, "wgmma by a part of a warpgroup, or without a wait");
         wm_simt_abort();
     }
     product *p = product_at(self->block, index / GROUP, w->issued++);
-    describe(p, a_type, b_type, n, a_mn, b_mn, a, b, pc);
-    sums *s = sums_at(w, sum, n / 2, pc);
+    describe(p, said, pc);
+    sums *s = sums_at(w, sum, said->n / 2, pc);
     s->users++;
     pending now = {p, s, keep, w->committed, pc};
     w->list[w->count++] = now;
+    if (p->held) hold(p, index, said->words);
     if (index % WM_SIMT_WARP == 0 && wm_simt_hooks_seen) {
         p->issued[warp] = self->clock;
-        read_operand(a, a_mn, warp * 16, 16, NULL, true, pc);
-        read_operand(b, b_mn, 0, n, NULL, true, pc);
+        if (!p->held) read_operand(said->a, said->a_mn, warp * 16, 16, NULL, true, pc);
+        read_operand(said->b, said->b_mn, 0, said->n, NULL, true, pc);
     }
     if (++p->arrived < GROUP) return;
-    read_operand(a, a_mn, 0, ROWS, p->a_raw, false, pc);
-    read_operand(b, b_mn, 0, n, p->b_raw, false, pc);
+    if (!p->held) read_operand(said->a, said->a_mn, 0, ROWS, p->a_raw, false, pc);
+    read_operand(said->b, said->b_mn, 0, said->n, p->b_raw, false, pc);
     for (int t = index / GROUP * GROUP; t < index / GROUP * GROUP + GROUP; t++) {
         wm_simt_thread *other = &self->block->thread[t];
         if (other->state == WM_SIMT_WAITING && other->awaited == p) {
@@ -197,6 +216,16 @@ void wm_simt_wgmma(int a_type, int b_type, int n, int a_mn, int b_mn, void *sum,
             wm_simt_wake(other, 0);
         }
     }
+}
+
+void wm_simt_wgmma(int a_type, int b_type, int n, int a_mn, int b_mn, void *sum, uint64_t a, uint64_t b, int keep) {
+    said said = {a_type, b_type, n, a_mn, b_mn, a, b, NULL};
+    issue(&said, sum, keep, __builtin_return_address(0));
+}
+
+void wm_simt_wgmma_held(int type, int n, void *sum, const uint32_t *words, uint64_t b, int keep) {
+    said said = {type, type, n, 0, 0, 0, b, words};
+    issue(&said, sum, keep, __builtin_return_address(0));
 }
 
 void wm_simt_wgmma_fence(void) {
@@ -214,8 +243,8 @@ static void decode_product(product *p, const void *pc) {
     static unsigned char again[MAX_N * STEP];
     if (p->decoded) return;
     p->decoded = true;
-    read_operand(p->a, p->a_mn, 0, ROWS, again, false, pc);
-    bool same = memcmp(again, p->a_raw, sizeof p->a_raw) == 0;
+    if (!p->held) read_operand(p->a, p->a_mn, 0, ROWS, again, false, pc);
+    bool same = p->held || memcmp(again, p->a_raw, sizeof p->a_raw) == 0;
     read_operand(p->b, p->b_mn, 0, p->n, again, false, pc);
     if (!same || memcmp(again, p->b_raw, (size_t)p->n * STEP) != 0)
         wm_simt_fault(pc, "operands of this wgmma were overwritten before it was waited for");
