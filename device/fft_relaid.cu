@@ -14,7 +14,7 @@
 
 #include "lib/context.h"
 #include "lib/fields.h"
-#include "lib/planner.h"
+#include "lib/inner.h"
 #include "reference/fft_layout.h"
 
 #include <stdlib.h>
@@ -181,24 +181,8 @@ static int is_packed(const wmFftDesc *d, const parts *p) {
 
 typedef struct relaid_state {
     parts p;
-    const wm_solver *solver;
-    wm_offer offer;
-    void *state; /* the inner solver's */
+    wm_inner inner;
 } relaid_state;
-
-/** The inner problem's offer of least estimated time with at most so much workspace. 0: none, and why. */
-static int choose(wmContext *context, const parts *p, size_t most, const wm_solver **solver, wm_offer *offer,
-                  wm_why *why) {
-    wm_found found;
-    wmStatus status = wm_search_offers(context, &p->inner, most ? (int64_t)most : -1, &found);
-    int best = status == WM_OK ? wm_best_estimate(&found) : -1;
-    if (best >= 0) {
-        *solver = found.candidate[best].solver;
-        *offer = found.candidate[best].offer;
-    }
-    wm_found_free(&found);
-    return best >= 0 ? 1 : wm_refuse(why, "nobody does it packed either");
-}
 
 /** Sides with gaps are slow where neighbours in one are far apart in the other: half of memory's speed, measured. */
 static double move_seconds(wmContext *context, const wmFftDesc *d, const wm_fft_move_job *job) {
@@ -208,8 +192,7 @@ static double move_seconds(wmContext *context, const wmFftDesc *d, const wm_fft_
 
 static int fft_relaid_offer(wmContext *context, const wm_problem *problem, wm_offer *out, int capacity, wm_why *why) {
     const wmFftDesc *d = &problem->u.fft;
-    const wm_solver *solver = nullptr;
-    wm_offer inner = {};
+    wm_inner inner = {};
     parts p;
     (void)capacity;
     if (wm_problem_empty(problem)) return wm_refuse(why, "there is nothing to transform");
@@ -219,17 +202,18 @@ static int fft_relaid_offer(wmContext *context, const wm_problem *problem, wm_of
     out->seconds = move_seconds(context, d, &p.scatter);
     if (p.inner.u.fft.rank == 0) return 1;
     if (is_packed(d, &p)) return wm_refuse(why, "it is packed already");
-    if (!choose(context, &p, (size_t)INT64_MAX, &solver, &inner, why)) return 0;
-    out->seconds += move_seconds(context, d, &p.gather) + inner.seconds;
-    out->workspace = p.in_bytes + p.out_bytes + inner.workspace;
-    out->capturable = inner.capturable;
-    out->concurrent = inner.concurrent;
+    inner.problem = p.inner;
+    if (!wm_inner_choose(context, &inner, SIZE_MAX, why)) return 0;
+    out->seconds += move_seconds(context, d, &p.gather) + inner.offer.seconds;
+    out->workspace = p.in_bytes + p.out_bytes + inner.offer.workspace;
+    out->capturable = inner.offer.capturable;
+    out->concurrent = inner.offer.concurrent;
     return 1;
 }
 
 static void fft_relaid_drop(wmContext *context, void *data) {
     relaid_state *s = static_cast<relaid_state *>(data);
-    if (s && s->solver && s->solver->drop) s->solver->drop(context, s->state);
+    if (s) wm_inner_drop(context, &s->inner);
     free(s);
 }
 
@@ -241,10 +225,10 @@ static wmStatus fft_relaid_make(wmContext *context, const wm_problem *problem, c
     WM_TRY(take_apart(&problem->u.fft, &s->p));
     WM_TRY(wm_prepare_kernel(context, "fft_relaid", kernel, 0));
     if (s->p.inner.u.fft.rank == 0) return WM_OK;
-    size_t left = offer->workspace - s->p.in_bytes - s->p.out_bytes;
-    if (!choose(context, &s->p, left, &s->solver, &s->offer, nullptr))
+    s->inner.problem = s->p.inner;
+    if (!wm_inner_choose(context, &s->inner, offer->workspace - s->p.in_bytes - s->p.out_bytes, nullptr))
         return wm_fail(WM_ERR_UNSUPPORTED, "no solver does the packed transform any more");
-    return s->solver->make ? s->solver->make(context, &s->p.inner, &s->offer, &s->state) : WM_OK;
+    return wm_inner_make(context, &s->inner);
 }
 
 static wmStatus launch_move(const wm_run *run, wm_fft_move_job job, const void *from, void *to) {
@@ -266,13 +250,11 @@ static wmStatus fft_relaid_run(const wm_run *run) {
     const relaid_state *s = static_cast<const relaid_state *>(run->state);
     char *in = static_cast<char *>(run->workspace), *out = in + s->p.in_bytes;
     const wmFftArgs *args = &run->args->fft;
-    if (!s->solver) return launch_move(run, s->p.scatter, args->in, args->out);
+    wm_args packed = {};
+    if (!s->inner.solver) return launch_move(run, s->p.scatter, args->in, args->out);
     WM_TRY(launch_move(run, s->p.gather, args->in, in));
-    wm_args inner_args = {};
-    inner_args.fft = wmFftArgsDefault(in, out);
-    wm_run inner = {run->context, &s->p.inner, &s->offer, s->state, &inner_args, nullptr, run->stream};
-    if (s->offer.workspace) inner.workspace = out + s->p.out_bytes;
-    WM_TRY(s->solver->run(&inner));
+    packed.fft = wmFftArgsDefault(in, out);
+    WM_TRY(wm_inner_run(run, &s->inner, &packed, out + s->p.out_bytes));
     return launch_move(run, s->p.scatter, out, args->out);
 }
 

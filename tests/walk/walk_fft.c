@@ -141,10 +141,11 @@ const char *const walk_fft_problems[] = {
 };
 
 /* L2 error at most 0.9 u sqrt(log2 N) for smooth lengths, 1.6 with a prime above 31; 1.6 for vendors (measured: 1.08),
- * and for fft_relaid, which may have a vendor's solver do the work. */
+ * and for fft_axes and fft_relaid, which may have a vendor's solver do the work. */
 static double gate(const walk *w) {
     const wmFftDesc *d = &w->problem->u.fft;
-    int vendor = w->solver->origin == WM_VENDOR || strcmp(w->solver->name, "fft_relaid") == 0;
+    int vendor = w->solver->origin == WM_VENDOR || strcmp(w->solver->name, "fft_axes") == 0 ||
+                 strcmp(w->solver->name, "fft_relaid") == 0;
     double factor = vendor ? 1.6 : 0.9;
     for (int i = 0; i < d->rank; i++) {
         int64_t n = d->dim[i].n;
