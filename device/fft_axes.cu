@@ -9,6 +9,8 @@
  *
  * Refuses: rank 1, and layouts of more than three loops once neighbours are merged (fft_relaid packs those).
  * Floor: a read and a write of the data for each axis. Each axis scales by its own length, which is the whole's scale.
+ * Measured on an H200 on 2026-11-30, cuFFT's time over ours: C2R 512² 1.12, 128³ 1.16; R2C 512² 0.84 (f64 0.88), 128³
+ * 0.89; C2C 384² 1.08, 500² 0.94, 1000² 0.90, 17 x 31 1.07, 32³ 1.14, 100³ 0.92 (perf/results/h200/fft_axes.csv).
  */
 #include "lib/context.h"
 #include "lib/fields.h"

@@ -8,7 +8,8 @@
  * Refuses: packed problems (that would be itself again), and those that nobody does packed.
  * Workspace: both packed sides and the inner solver's. One kernel serves both ways, an element a thread and step:
  * reads or writes on the strided side are as scattered as the layout is.
- * Floor: two more reads and writes of the data than the packed transform.
+ * Floor: two more reads and writes of the data than the packed transform. Measured on an H200 on 2026-11-30: 512 planes
+ * of 256² with their axes exchanged in 1.88 ms, where fft_lines, which reads them as they are, takes 0.29 ms.
  */
 #include <warpmath/device/base.cuh>
 
