@@ -16,6 +16,7 @@
 #include <warpmath/device/base.cuh>
 
 #include "lib/solver.h"
+#include "random_advance.cuh"
 #include "random_source.h"
 #include "random_store.cuh"
 #include "reference/random_fill.h"
@@ -127,16 +128,6 @@ __global__ void __launch_bounds__(THREADS) wm_random_any_kernel(WM_PARAMS(wm_ran
         draw<SOURCE, KIND>(p, p.key, p.offset);
 }
 
-typedef struct wm_random_step {
-    wmRandomState *state;
-    wm_u64 by;
-} wm_random_step;
-
-/* After a draw, in stream order: its state stands behind it. */
-WM_KERNEL wm_random_any_advance(WM_PARAMS(wm_random_step)) {
-    if (wm_thread() == 0) p.state->offset += p.by;
-}
-
 /* ---- The solver ---- */
 
 typedef void (*kernel)(WM_PARAMS(wm_random_any_draw));
@@ -186,21 +177,8 @@ static wmStatus make(wmContext *context, const wm_problem *problem, const wm_off
     wmRandomArgs args = wmRandomArgsDefault(NULL, 0, key);
     wm_random_job job = wm_random_job_make(&problem->u.random, &args);
     *state = NULL;
-    WM_TRY(
-        wm_prepare_kernel(context, "wm_random_any_advance", reinterpret_cast<const void *>(wm_random_any_advance), 0));
+    WM_TRY(wm_random_advance_prepare(context));
     return wm_prepare_kernel(context, "wm_random_any", reinterpret_cast<const void *>(kernel_of(&job)), 0);
-}
-
-static wmStatus advance(const wm_run *run, const wmRandomArgs *args) {
-    wm_random_step p = {args->state, (wm_u64)args->count};
-    wm_launch l;
-    memset(&l, 0, sizeof l);
-    l.kernel = reinterpret_cast<const void *>(wm_random_any_advance);
-    l.grid = {1, 1, 1};
-    l.block = {32, 1, 1};
-    l.params = &p;
-    l.params_bytes = sizeof p;
-    return wm_launch_kernel(run->context, "wm_random_any_advance", &l, run->stream);
 }
 
 static wmStatus run(const wm_run *run) {
@@ -229,7 +207,7 @@ static wmStatus run(const wm_run *run) {
     l.params = &p;
     l.params_bytes = sizeof p;
     WM_TRY(wm_launch_kernel(run->context, "wm_random_any", &l, run->stream));
-    return args->advance ? advance(run, args) : WM_OK;
+    return wm_random_advance_after(run);
 }
 
 static void drop(wmContext *context, void *state) {

@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Poisson and binomial counts of a variance up to 16384, by inversion: a 32-bit word is looked up in a guide table of
- * 2048 cells in shared memory, which gives the count at once wherever at most one threshold lies in the cell; elsewhere
- * (some per cent of the draws) thresholds are searched, and where 32 bits do not decide, 32 more do. So the law is
- * exact to 2^-64. Wider laws are drawn by rejection, one element a thread.
+ * Poisson and binomial counts of a variance up to 16384, by inversion: a 32-bit word's first 11 bits choose a cell in
+ * shared memory, the cell's one threshold and the count below it give the answer by a comparison. Cells of several
+ * thresholds, and words that equal a threshold, are searched, and where 32 bits do not decide, 32 more do: so the law
+ * is exact to 2^-64. Wider laws are drawn by rejection, one element a thread.
  *
- *     a block   copies the guide, then takes tiles t, t + grid, …; thread i makes chunks i, i + threads, … of a tile
+ *     a block   unpacks the cells (16 KiB) and thresholds, then takes tiles t, t + grid, …; thread i makes chunks i,
+ *               i + threads, … of a tile
  *     16 bytes  of output: four 32-bit counts of one Philox block, or two 64-bit counts of half a one
  *
  * The table is part of the kernel's parameter (28 KiB): nothing to allocate, and captured graphs keep it.
  *
- * Floor: 117 cycles of a scheduler a chunk at memset's pace; Philox 85, four look-ups of about 10 instructions and one
- * shared-memory access with some three bank conflicts (13 cycles of the SM's one port): 85 + 40 + 52 where they do not
- * overlap, 0.66 of memset, 0.9 where they do. Wide laws: a third of an f64-bound draw's 1200 cycles, 0.03.
+ * Floor: 117 cycles of a scheduler a chunk at memset's pace. Philox takes 85; a look-up a shift, a mask, a load and a
+ * 64-bit multiply-add, whose carry is the comparison, and 6 passes of the SM's shared-memory port (two words from 32
+ * places: 25 of its cycles a chunk and warp, 99 for the four schedulers); a search some 100 cycles where a lane of the
+ * warp needs one: in 0.1 of the chunks at a rate of 10, 0.3 at 100, all at 5000.
+ *
+ * Measured on an H200, November 2026, of memset / over the better of cuRAND's orders in the same run
+ * (perf/time_random.cu): rate 1 0.58 / 1.17, 10 0.58 / 1.18, 100 0.51 / 1.16, 5000 0.35 / 0.81 (cuRAND draws rounded
+ * normals there); u64 of rate 10 0.65; binomial of 1000 trials 0.48; 20000, by rejection 0.03.
  */
 #include "lib/solver.h"
 #include "random_element.h"
@@ -21,26 +27,92 @@
 
 #include <string.h>
 
-#define THREADS WM_TILE_THREADS
-enum { CHUNKS = 4, BLOCKS = 8 }; /* chunks a thread and tile; thread blocks a multiprocessor */
+/* Threads a block, chunks a thread and tile, blocks a multiprocessor: two tables of 26 KiB fit beside any carve-out. */
+enum { THREADS = 1024, CHUNKS = 2, BLOCKS = 2 };
+enum { WIDE_THREADS = 256, WIDE_BLOCKS = 8 };
 
 typedef struct wm_counts_draw {
     wm_tile tile;
     wm_round_keys keys;
     wmRandomKey key;
     wm_u32 tiles;
+    wm_u32 one; /* 1: unknown to the compiler, so that a sum of 64 bits is one multiply-add, beside the integer pipe */
+    wm_u32 least;  /* the table's first value where values stay below 2^31, else 0, and */
+    wm_u64 beyond; /* what is to be added to a value */
     wmCountTable table;
 } wm_counts_draw;
 
+/*
+ * A cell as the addend of a 64-bit sum: x is minus its threshold, or minus the next one where it has none, y the value
+ * below it (without the upper bits of a law beyond 2^31). Then word + cell has the distance to the threshold in its low
+ * half and, by the carry, the value in its high one. Bit 31 of y: only a search can tell.
+ */
+#define SEVERAL 0x80000000u
 typedef struct wm_counts_shared {
-    wm_u32 guide[WM_COUNT_CELLS];
+    uint2 cell[WM_COUNT_CELLS + 1];
+    wm_u32 high[WM_COUNT_ENTRIES];
 } wm_counts_shared;
 
-/* The count of a word: element i of the sequence. */
-WM_DEVICE wm_u64 look_up(const wm_counts_draw &p, const wm_counts_shared *s, wm_u32 word, wm_u64 i) {
-    wm_u32 cell = s->guide[word >> 21], at = cell >> 20, mark = cell & 0xfffffu, rest = word >> 2 & 0x7ffffu;
-    if (mark >= 0x80000u || rest == mark) return wm_count_search(&p.table, (int)at, word, p.key, i);
-    return p.table.first + at + (rest > mark);
+WM_DEVICE void unpack(const wm_counts_draw &p, wm_counts_shared *s) {
+    const wmCountTable &t = p.table;
+    for (int k = wm_thread(); k < WM_COUNT_CELLS; k += THREADS) {
+        wm_u32 at = t.guide[k] >> 20, several = (t.guide[k] & 0x80000u) << 12;
+        wm_u32 threshold = (int)at < t.entries ? t.high[at] : 0;
+        if ((int)at < t.entries && threshold == 0) several = SEVERAL; /* which never carries */
+        s->cell[k] = make_uint2(0 - threshold, (p.least + at) | several);
+    }
+    for (int k = wm_thread(); k < t.entries; k += THREADS) s->high[k] = t.high[k];
+    if (wm_thread() == 0) s->cell[WM_COUNT_CELLS] = make_uint2(0, p.least + (wm_u32)t.entries);
+    wm_barrier();
+}
+
+/* The value of a word that its cell alone does not decide: element i. */
+WM_DEVICE wm_u32 search(const wm_counts_draw &p, const wm_counts_shared *s, wm_u32 word, wm_u64 i) {
+    const uint2 *cell = &s->cell[word >> 21];
+    wm_u32 at = (cell[0].y & ~SEVERAL) - p.least, n = (cell[1].y & ~SEVERAL) - p.least - at;
+    while (n > 0) {
+        wm_u32 half = n >> 1, middle = at + half;
+        bool below = s->high[middle] < word;
+        at = below ? middle + 1 : at;
+        n = below ? n - half - 1 : half;
+    }
+    return (wm_u32)(wm_count_search(&p.table, (int)at, word, p.key, i) - p.table.first) + p.least;
+}
+
+/* Those of N words that their cells leave open, by bits of `open`. */
+template <int N>
+WM_DEVICE void search_some(const wm_counts_draw &p, const wm_counts_shared *s, wm_u32 open, const wm_u32 *word,
+                           wm_u64 i, wm_u32 *x) {
+    while (open) {
+        int k = __ffs((int)open) - 1;
+        wm_u32 mine = word[0];
+        WM_UNROLL
+        for (int m = 1; m < N; m++) mine = m == k ? word[m] : mine;
+        wm_u32 found = search(p, s, mine, i + (wm_u64)k);
+        WM_UNROLL
+        for (int m = 0; m < N; m++) x[m] = m == k ? found : x[m];
+        open &= open - 1;
+    }
+}
+
+/* The values, modulo 2^31, of elements i … i + N - 1. */
+template <int N>
+WM_DEVICE void look_up(const wm_counts_draw &p, const wm_counts_shared *s, const wm_u32 *word, wm_u64 i, wm_u32 *x) {
+    wm_u32 distance[N], all = 0, nearest = ~0u;
+    WM_UNROLL
+    for (int k = 0; k < N; k++) {
+        uint2 cell = s->cell[word[k] >> 21];
+        wm_u64 sum = (wm_u64)word[k] * p.one + (cell.x | (wm_u64)cell.y << 32);
+        distance[k] = (wm_u32)sum;
+        x[k] = (wm_u32)(sum >> 32);
+        all |= x[k];
+        nearest = wm_min(nearest, distance[k]);
+    }
+    if ((int)all >= 0 && nearest != 0) return;
+    wm_u32 open = 0;
+    WM_UNROLL
+    for (int k = 0; k < N; k++) open |= (x[k] >> 31 | (distance[k] == 0)) << k;
+    search_some<N>(p, s, open, word, i, x);
 }
 
 /* Chunk i of the tile whose first chunk is `chunk`. */
@@ -48,12 +120,16 @@ template <int WIDE>
 WM_DEVICE wmWords draw_chunk(const wm_counts_draw &p, const wm_counts_shared *s, wm_u64 chunk, int i) {
     wmWords w = wm_tile_block(p.keys, WIDE ? chunk / 2 : chunk, (wm_u32)(WIDE ? i / 2 : i), WM_LANE_ELEMENTS), x;
     if constexpr (WIDE != 0) {
-        wm_u64 first = 2 * (chunk + (wm_u64)i);
-        wm_u64 a = look_up(p, s, i & 1 ? w.w[2] : w.w[0], first), b = look_up(p, s, i & 1 ? w.w[3] : w.w[1], first + 1);
+        wm_u32 word[2] = {i & 1 ? w.w[2] : w.w[0], i & 1 ? w.w[3] : w.w[1]}, value[2];
+        look_up<2>(p, s, word, 2 * (chunk + (wm_u64)i), value);
+        wm_u64 a = p.beyond + value[0], b = p.beyond + value[1];
         x.w[0] = (wm_u32)a, x.w[1] = (wm_u32)(a >> 32), x.w[2] = (wm_u32)b, x.w[3] = (wm_u32)(b >> 32);
     } else {
-        WM_UNROLL
-        for (int k = 0; k < 4; k++) x.w[k] = (wm_u32)look_up(p, s, w.w[k], 4 * (chunk + (wm_u64)i) + (wm_u64)k);
+        look_up<4>(p, s, w.w, 4 * (chunk + (wm_u64)i), x.w);
+        if (p.beyond) {
+            WM_UNROLL
+            for (int k = 0; k < 4; k++) x.w[k] += (wm_u32)p.beyond;
+        }
     }
     return x;
 }
@@ -62,26 +138,31 @@ template <int WIDE>
 WM_DEVICE void draw_tiles(const wm_counts_draw &p) {
     const int N = THREADS * CHUNKS;
     wm_counts_shared *s = wm_shared<wm_counts_shared>();
-    for (int k = wm_thread(); k < WM_COUNT_CELLS; k += THREADS) s->guide[k] = p.table.guide[k];
-    wm_barrier();
+    unpack(p, s);
+    unsigned char *to;
     for (wm_u32 tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
+        if (!wm_tile_whole(p.tile, tile, N, &to)) continue;
         wm_u64 chunk = (p.tile.first_tile + tile) * N;
-        unsigned char *to;
-        bool whole = wm_tile_whole(p.tile, tile, N, &to);
-        for (int i = wm_thread(); i < N; i += THREADS) {
+        WM_UNROLL
+        for (int j = 0; j < CHUNKS; j++) {
+            int i = wm_thread() + j * THREADS;
             wmWords w = draw_chunk<WIDE>(p, s, chunk, i);
-            if (whole)
-                wm_tile_store(to + 16 * i, w.w[0], w.w[1], w.w[2], w.w[3]);
-            else
-                wm_tile_store_any(p.tile, tile, N, i, w);
+            wm_tile_store(to + 16 * i, w.w[0], w.w[1], w.w[2], w.w[3]);
         }
+    }
+    for (wm_u32 tile = blockIdx.x; tile < p.tiles;
+         tile += gridDim.x) { /* a loop of its own keeps the first one short */
+        if (wm_tile_whole(p.tile, tile, N, &to)) continue;
+        wm_u64 chunk = (p.tile.first_tile + tile) * N;
+        for (int i = wm_thread(); i < N; i += THREADS)
+            wm_tile_store_any(p.tile, tile, N, i, draw_chunk<WIDE>(p, s, chunk, i));
     }
 }
 
-WM_KERNEL __launch_bounds__(THREADS) wm_random_counts_32(WM_PARAMS(wm_counts_draw)) {
+WM_KERNEL __launch_bounds__(THREADS, BLOCKS) wm_random_counts_32(WM_PARAMS(wm_counts_draw)) {
     draw_tiles<0>(p);
 }
-WM_KERNEL __launch_bounds__(THREADS) wm_random_counts_64(WM_PARAMS(wm_counts_draw)) {
+WM_KERNEL __launch_bounds__(THREADS, BLOCKS) wm_random_counts_64(WM_PARAMS(wm_counts_draw)) {
     draw_tiles<1>(p);
 }
 
@@ -94,7 +175,7 @@ typedef struct wm_counts_wide {
     wmWideCount law;
 } wm_counts_wide;
 
-WM_KERNEL __launch_bounds__(THREADS) wm_random_counts_rejected(WM_PARAMS(wm_counts_wide)) {
+WM_KERNEL __launch_bounds__(WIDE_THREADS) wm_random_counts_rejected(WM_PARAMS(wm_counts_wide)) {
     for (wm_i64 i = wm_grid_first(); i < p.count; i += wm_grid_step())
         wm_put_integer(p.out + i * p.element, p.element, wmWideCountDraw(p.key, p.offset + (wm_u64)i, &p.law));
 }
@@ -113,7 +194,8 @@ static int offer(wmContext *context, const wm_problem *problem, wm_offer *out, i
         return wm_refuse(why, "geometric draws come from an exponential, not from a table");
     if (capacity < 1) return 0;
     memset(out, 0, sizeof *out);
-    out->seconds = 6e-6 + wm_problem_cost(problem).bytes / (0.5 * wm_context_bandwidth(context));
+    double fraction = 0.6; /* the table's, and 4 us to build, pass and unpack it */
+    out->seconds = 7e-6 + wm_problem_cost(problem).bytes / (fraction * wm_context_bandwidth(context));
     out->capturable = 1;
     out->concurrent = 1;
     return 1;
@@ -131,12 +213,14 @@ static wmStatus make(wmContext *context, const wm_problem *problem, const wm_off
 
 static wmStatus enqueue(const wm_run *run, const void *kernel, const char *name, wm_i64 blocks, size_t shared,
                         const void *params, size_t bytes) {
-    wm_i64 most = (wm_i64)wm_context_device(run->context)->multiprocessors * BLOCKS;
+    const bool tiled = shared != 0;
+    wm_i64 most =
+        (wm_i64)wm_context_device(run->context)->multiprocessors * (tiled ? (wm_i64)BLOCKS : (wm_i64)WIDE_BLOCKS);
     wm_launch l;
     memset(&l, 0, sizeof l);
     l.kernel = kernel;
     l.grid = {(unsigned)(blocks < most ? blocks : most), 1, 1};
-    l.block = {THREADS, 1, 1};
+    l.block = {tiled ? (unsigned)THREADS : (unsigned)WIDE_THREADS, 1, 1};
     l.shared = shared;
     l.params = params;
     l.params_bytes = bytes;
@@ -163,7 +247,7 @@ static wmStatus run_rejected(const wm_run *run) {
     p.element = (int)wmTypeSize(run->problem->u.random.type);
     p.law = wm_element_job_make(&run->problem->u.random, args).wide;
     return enqueue(run, reinterpret_cast<const void *>(wm_random_counts_rejected), "wm_random_counts_rejected",
-                   (args->count + THREADS - 1) / THREADS, 0, &p, sizeof p);
+                   (args->count + WIDE_THREADS - 1) / WIDE_THREADS, 0, &p, sizeof p);
 }
 
 static wmStatus run(const wm_run *run) {
@@ -178,6 +262,11 @@ static wmStatus run(const wm_run *run) {
     p.keys = wm_round_keys_make(args->key);
     p.key = args->key;
     wm_count_table_make(&p.table, desc, args);
+    p.one = 1;
+    if (p.table.first < 0x7fff0000u)
+        p.least = (wm_u32)p.table.first;
+    else
+        p.beyond = p.table.first;
     WM_TRY(launch(run, &p, args->offset, first, args->out));
     if (first == args->count) return WM_OK;
     return launch(run, &p, 0, args->count - first,

@@ -11,6 +11,7 @@
 #include <warpmath/device/base.cuh>
 
 #include "lib/solver.h"
+#include "random_advance.cuh"
 #include "random_source.h"
 #include "reference/random_fill.h"
 
@@ -74,15 +75,6 @@ WM_KERNEL __launch_bounds__(THREADS) wm_random_each_kernel(WM_PARAMS(wm_random_e
     }
 }
 
-typedef struct wm_random_each_step {
-    wmRandomState *state;
-    wm_u64 by;
-} wm_random_each_step;
-
-WM_KERNEL wm_random_each_advance(WM_PARAMS(wm_random_each_step)) {
-    if (wm_thread() == 0) p.state->offset += p.by;
-}
-
 static int offer(wmContext *context, const wm_problem *problem, wm_offer *out, int capacity, wm_why *why) {
     const wmRandomDesc *d = &problem->u.random;
     if (d->generator == WM_PHILOX4X32_10 && d->sequence == WM_SEQ_COUNTER && !d->columns && !d->key_source)
@@ -100,20 +92,8 @@ static int offer(wmContext *context, const wm_problem *problem, wm_offer *out, i
 static wmStatus make(wmContext *context, const wm_problem *problem, const wm_offer *offer, void **state) {
     (void)problem, (void)offer;
     *state = NULL;
-    WM_TRY(wm_prepare_kernel(context, "wm_random_each_advance", reinterpret_cast<const void *>(wm_random_each_advance),
-                             0));
+    WM_TRY(wm_random_advance_prepare(context));
     return wm_prepare_kernel(context, "wm_random_each", reinterpret_cast<const void *>(wm_random_each_kernel), 0);
-}
-
-static wmStatus launch(const wm_run *run, const void *kernel, unsigned blocks, const void *params, size_t bytes) {
-    wm_launch l;
-    memset(&l, 0, sizeof l);
-    l.kernel = kernel;
-    l.grid = {blocks, 1, 1};
-    l.block = {THREADS, 1, 1};
-    l.params = params;
-    l.params_bytes = bytes;
-    return wm_launch_kernel(run->context, "wm_random_each", &l, run->stream);
 }
 
 static wmStatus run(const wm_run *run) {
@@ -135,11 +115,15 @@ static wmStatus run(const wm_run *run) {
     p.line = job.line;
     wm_i64 most = (wm_i64)wm_context_device(run->context)->multiprocessors * WAVES;
     wm_i64 blocks = (args->count + THREADS - 1) / THREADS;
-    WM_TRY(launch(run, reinterpret_cast<const void *>(wm_random_each_kernel), (unsigned)(blocks < most ? blocks : most),
-                  &p, sizeof p));
-    wm_random_each_step step = {args->state, (wm_u64)args->count};
-    if (!args->advance) return WM_OK;
-    return launch(run, reinterpret_cast<const void *>(wm_random_each_advance), 1, &step, sizeof step);
+    wm_launch l;
+    memset(&l, 0, sizeof l);
+    l.kernel = reinterpret_cast<const void *>(wm_random_each_kernel);
+    l.grid = {(unsigned)(blocks < most ? blocks : most), 1, 1};
+    l.block = {THREADS, 1, 1};
+    l.params = &p;
+    l.params_bytes = sizeof p;
+    WM_TRY(wm_launch_kernel(run->context, "wm_random_each", &l, run->stream));
+    return wm_random_advance_after(run);
 }
 
 static void drop(wmContext *context, void *state) {

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random numbers in counter order: Philox4x32-10 and the distributions of <warpmath/device/random.h>, at any offset,
- * count and alignment. Refuses nothing of counter order.
+ * Random numbers by Philox4x32-10: bits, uniforms and normals of <warpmath/device/random.h> in counter order, bits and
+ * uniforms in cuRAND's legacy order, at any offset, count and alignment. Refuses normals and u64 in cuRAND's order.
  *
  *     tile t    blocks [t N, (t + 1) N) of the key's sequence, N = threads x BLOCKS; thread i has i, i + threads, …
  *     16 bytes  of output a block, whatever the kind: one store
  *
  * Tiles lie on multiples of N counted from block 0, so that the counter's upper words are the same for all of a tile,
- * and the first two rounds partly fold away. Where `out` is not on 16 bytes when the sequence is, the warp shifts its
- * row of blocks by shuffles, and stores stay whole.
+ * and the first two rounds partly fold away; in cuRAND's order likewise, as a tile lies in one of its turns through the
+ * 65536 sequences. Where `out` is not on 16 bytes when the sequence is, the warp shifts its row of blocks by shuffles,
+ * and stores stay whole.
  *
  * Floor: 16 bytes a block at memset's 4.57 TB/s, in which an SM's scheduler issues 117 instructions (1.98 GHz). A block
  * takes about 45 for bits, 52 for uniforms, 117 for f32 and 160 for f64 normals, of which 19 products of 32 x 32 -> 64
  * bits at a quarter of the rate. So bits and uniforms are bound by memory, normals by issue.
  *
- * Measured on an H200, November 2026, of memset in the same run (perf/prove_random.cu): bits 1.01, u64 1.04, uniform
- * f32 1.02, f64 0.99, normal f32 0.67, f64 0.52; 1.13, -, 1.17, 2.2, 1.31 and 1.54 times the better of cuRAND's orders.
+ * Measured on an H200, November 2026, of memset / over the better of cuRAND's orders in the same run
+ * (perf/time_random.cu): bits 1.01 / 1.14, u64 1.00, uniform f32 1.00 / 1.18, f64 0.96 / 2.25, normal f32 0.65 / 1.30,
+ * f64 0.51 / 1.54; in cuRAND's order bits 1.00 / 1.14, uniform f32 1.00 / 1.18, f64 0.95 / 2.2.
  */
 #include <warpmath/device/base.cuh>
 
 #include "lib/solver.h"
-#include "random_draw.h"
+#include "random_source.h"
 #include "random_store.cuh"
 #include "reference/random_fill.h"
 
@@ -41,11 +43,17 @@ typedef struct wm_random_draw {
     wm_random_line line;
 } wm_random_draw;
 
-/* Block `first` + i, whose upper word is that of `first`: wmRandomBlock with the key schedule done. */
+/* Block `first` + i of a tile that begins with `first`: wm_source_words with the key schedule done. */
+template <int CURAND, int PAIRS>
 WM_DEVICE wmWords draw_block(const wm_random_draw &p, wm_u64 first, int i) {
     wmWords c = {
         {(wm_u32)first + (wm_u32)i, (wm_u32)(first >> 32), WM_LANE_ELEMENTS, p.substream}
     };
+    if constexpr (CURAND != 0) {
+        c = wm_curand_counter(PAIRS, first);
+        c.w[0] |= PAIRS ? (wm_u32)i & 1 : 0;
+        c.w[2] += (wm_u32)(PAIRS ? i >> 1 : i);
+    }
     WM_UNROLL
     for (int round = 0; round < 10; round++) c = wm_philox_round(c, p.round_key[2 * round], p.round_key[2 * round + 1]);
     return c;
@@ -58,26 +66,31 @@ WM_DEVICE void store_edge(const wm_random_draw &p, wm_i64 at, const wmWords &w) 
         if (at + k >= p.from && at + k < p.to) p.out[at + k - p.from] = w.w[k];
 }
 
+template <int KIND, int CURAND, int PLAIN>
+WM_DEVICE wmWords draw_value(const wm_random_draw &p, wm_u64 block, int i) {
+    wmWords w = draw_block<CURAND, KIND == WM_DRAW_CURAND_F64>(p, block, i);
+    if constexpr (KIND >= WM_DRAW_KINDS) return wm_source_value(KIND, w, &p.line);
+    return wm_random_value(KIND, PLAIN, w, &p.line);
+}
+
 /* The tile's blocks, each in one aligned store. PLAIN: scale 1 and shift 0, whose fma changes no bit and is left out.
  */
-template <int KIND, int BLOCKS, int PLAIN>
+template <int KIND, int BLOCKS, int CURAND, int PLAIN>
 WM_DEVICE void draw_inside(const wm_random_draw &p, wm_u64 block, wm_u32 *to) {
     WM_UNROLL
     for (int j = 0; j < BLOCKS; j++) {
         int i = wm_thread() + j * THREADS;
-        wmWords w = draw_block(p, block, i);
-        w = wm_random_value(KIND, PLAIN, w, &p.line);
+        wmWords w = draw_value<KIND, CURAND, PLAIN>(p, block, i);
         wm_store_words(to + 4 * i, w.w[0], w.w[1], w.w[2], w.w[3]);
     }
 }
 
 /* The same where the range begins or ends in the tile, or `out` lies off the sequence's 16 bytes. */
-template <int KIND, int BLOCKS>
+template <int KIND, int BLOCKS, int CURAND>
 WM_DEVICE void draw_outside(const wm_random_draw &p, wm_u64 block, wm_i64 tile_word, int inside) {
     WM_ROLL
     for (int i = wm_thread(); i < THREADS * BLOCKS; i += THREADS) {
-        wmWords w = draw_block(p, block, i);
-        w = wm_random_value(KIND, 0, w, &p.line);
+        wmWords w = draw_value<KIND, CURAND, 0>(p, block, i);
         if (inside) {
             wm_store_shifted(p.out + (tile_word - p.from) + 4 * i, p.ahead, w);
         } else {
@@ -86,18 +99,18 @@ WM_DEVICE void draw_outside(const wm_random_draw &p, wm_u64 block, wm_i64 tile_w
     }
 }
 
-template <int KIND, int BLOCKS>
+template <int KIND, int BLOCKS, int CURAND = 0>
 WM_DEVICE void draw_tile(const wm_random_draw &p) {
     const int N = THREADS * BLOCKS;
     wm_u64 block = (p.first_tile + blockIdx.x) * N; /* its upper word is that of the whole tile */
     wm_i64 tile_word = (wm_i64)blockIdx.x * (4 * N);
     int inside = tile_word >= p.from && tile_word + 4 * N <= p.to;
     if (!inside || p.ahead) {
-        draw_outside<KIND, BLOCKS>(p, block, tile_word, inside);
-    } else if (KIND != WM_DRAW_BITS && p.plain) {
-        draw_inside<KIND, BLOCKS, 1>(p, block, p.out + (tile_word - p.from));
+        draw_outside<KIND, BLOCKS, CURAND>(p, block, tile_word, inside);
+    } else if (KIND != WM_DRAW_BITS && !CURAND && p.plain) {
+        draw_inside<KIND, BLOCKS, CURAND, 1>(p, block, p.out + (tile_word - p.from));
     } else {
-        draw_inside<KIND, BLOCKS, 0>(p, block, p.out + (tile_word - p.from));
+        draw_inside<KIND, BLOCKS, CURAND, 0>(p, block, p.out + (tile_word - p.from));
     }
 }
 
@@ -133,10 +146,20 @@ WM_KERNEL __launch_bounds__(THREADS) wm_random_philox_normal_f64_small(WM_PARAMS
     draw_tile<WM_DRAW_NORMAL_F64, 2>(p);
 }
 
+WM_KERNEL __launch_bounds__(THREADS) wm_random_philox_curand_bits(WM_PARAMS(wm_random_draw)) {
+    draw_tile<WM_DRAW_BITS, 4, 1>(p);
+}
+WM_KERNEL __launch_bounds__(THREADS) wm_random_philox_curand_f32(WM_PARAMS(wm_random_draw)) {
+    draw_tile<WM_DRAW_CURAND_F32, 4, 1>(p);
+}
+WM_KERNEL __launch_bounds__(THREADS) wm_random_philox_curand_f64(WM_PARAMS(wm_random_draw)) {
+    draw_tile<WM_DRAW_CURAND_F64, 4, 1>(p);
+}
+
 /* ---- The solver ---- */
 
 typedef struct variant {
-    int kind;
+    int source, kind;
     int blocks;      /* a thread: the knob */
     double fraction; /* of the bandwidth that it reaches */
     const char *name;
@@ -144,39 +167,52 @@ typedef struct variant {
 } variant;
 
 static const variant variants[] = {
-    {WM_DRAW_BITS,        2, 0.95, "wm_random_philox_bits",             wm_random_philox_bits            },
-    {WM_DRAW_BITS,        4, 0.95, "wm_random_philox_bits_4",           wm_random_philox_bits_4          },
-    {WM_DRAW_UNIFORM_F32, 2, 0.95, "wm_random_philox_uniform_f32",      wm_random_philox_uniform_f32     },
-    {WM_DRAW_UNIFORM_F32, 4, 0.98, "wm_random_philox_uniform_f32_4",    wm_random_philox_uniform_f32_4   },
-    {WM_DRAW_UNIFORM_F64, 2, 0.93, "wm_random_philox_uniform_f64",      wm_random_philox_uniform_f64     },
-    {WM_DRAW_UNIFORM_F64, 4, 0.98, "wm_random_philox_uniform_f64_4",    wm_random_philox_uniform_f64_4   },
-    {WM_DRAW_NORMAL_F32,  8, 0.66, "wm_random_philox_normal_f32",       wm_random_philox_normal_f32      },
-    {WM_DRAW_NORMAL_F32,  2, 0.62, "wm_random_philox_normal_f32_small", wm_random_philox_normal_f32_small},
-    {WM_DRAW_NORMAL_F64,  8, 0.48, "wm_random_philox_normal_f64",       wm_random_philox_normal_f64      },
-    {WM_DRAW_NORMAL_F64,  2, 0.44, "wm_random_philox_normal_f64_small", wm_random_philox_normal_f64_small},
+    {WM_PHILOX4X32_10, WM_DRAW_BITS,        2, 0.95, "wm_random_philox_bits",             wm_random_philox_bits         },
+    {WM_PHILOX4X32_10, WM_DRAW_BITS,        4, 0.95, "wm_random_philox_bits_4",           wm_random_philox_bits_4       },
+    {WM_PHILOX4X32_10, WM_DRAW_UNIFORM_F32, 2, 0.95, "wm_random_philox_uniform_f32",      wm_random_philox_uniform_f32  },
+    {WM_PHILOX4X32_10, WM_DRAW_UNIFORM_F32, 4, 0.98, "wm_random_philox_uniform_f32_4",    wm_random_philox_uniform_f32_4},
+    {WM_PHILOX4X32_10, WM_DRAW_UNIFORM_F64, 2, 0.93, "wm_random_philox_uniform_f64",      wm_random_philox_uniform_f64  },
+    {WM_PHILOX4X32_10, WM_DRAW_UNIFORM_F64, 4, 0.98, "wm_random_philox_uniform_f64_4",    wm_random_philox_uniform_f64_4},
+    {WM_PHILOX4X32_10, WM_DRAW_NORMAL_F32,  8, 0.66, "wm_random_philox_normal_f32",       wm_random_philox_normal_f32   },
+    {WM_PHILOX4X32_10, WM_DRAW_NORMAL_F32,  2, 0.62, "wm_random_philox_normal_f32_small",
+     wm_random_philox_normal_f32_small                                                                                  },
+    {WM_PHILOX4X32_10, WM_DRAW_NORMAL_F64,  8, 0.48, "wm_random_philox_normal_f64",       wm_random_philox_normal_f64   },
+    {WM_PHILOX4X32_10, WM_DRAW_NORMAL_F64,  2, 0.44, "wm_random_philox_normal_f64_small",
+     wm_random_philox_normal_f64_small                                                                                  },
+    {WM_SOURCE_CURAND, WM_DRAW_BITS,        4, 0.95, "wm_random_philox_curand_bits",      wm_random_philox_curand_bits  },
+    {WM_SOURCE_CURAND, WM_DRAW_CURAND_F32,  4, 0.95, "wm_random_philox_curand_f32",       wm_random_philox_curand_f32   },
+    {WM_SOURCE_CURAND, WM_DRAW_CURAND_F64,  4, 0.95, "wm_random_philox_curand_f64",       wm_random_philox_curand_f64   },
 };
 #define VARIANTS (int)(sizeof variants / sizeof *variants)
 
-static int kind_of(const wm_problem *problem) {
+/* Source and kind of a problem's draws. */
+static wm_random_job job_of(const wm_problem *problem) {
     wmRandomKey key = {0, 0};
     wmRandomArgs args = wmRandomArgsDefault(NULL, 0, key);
-    return wm_random_job_make(&problem->u.random, &args).kind;
+    return wm_random_job_make(&problem->u.random, &args);
+}
+
+static int serves(const variant *v, const wm_random_job *job) {
+    return v->source == job->source && v->kind == job->kind;
 }
 
 static const variant *variant_of(const wm_problem *problem, const wm_offer *offer) {
-    int kind = kind_of(problem), i = 0;
-    while (i + 1 < VARIANTS && (variants[i].kind != kind || variants[i].blocks != offer->knob[0])) i++;
+    wm_random_job job = job_of(problem);
+    int i = 0;
+    while (i + 1 < VARIANTS && (!serves(&variants[i], &job) || variants[i].blocks != offer->knob[0])) i++;
     return &variants[i];
 }
 
 static int offer(wmContext *context, const wm_problem *problem, wm_offer *out, int capacity, wm_why *why) {
-    (void)why;
     double bytes = wm_problem_cost(problem).bytes, speed = wm_context_bandwidth(context);
     double multiprocessors = wm_context_device(context)->multiprocessors;
-    int kind = kind_of(problem), n = 0;
+    wm_random_job job = job_of(problem);
+    int n = 0;
+    if (job.source == WM_SOURCE_CURAND && job.kind >= WM_DRAW_NORMAL_F32 && job.kind < WM_DRAW_KINDS)
+        return wm_refuse(why, "cuRAND's normals are its own library's");
     for (int i = 0; i < VARIANTS && n < capacity; i++) {
         const variant *v = &variants[i];
-        if (v->kind != kind) continue;
+        if (!serves(v, &job)) continue;
         /* The last wave counts as a whole one: eight thread blocks a multiprocessor, each of them a tile. */
         double wave = 16.0 * THREADS * v->blocks * 8 * multiprocessors;
         memset(&out[n], 0, sizeof out[n]);
@@ -245,7 +281,8 @@ extern "C" const wm_solver wm_random_philox = {
     WM_OURS,
     1,
     0,
-    WM_RND_BITS | WM_RND_UNIFORM | WM_RND_NORMAL | WM_RND_32 | WM_RND_64 | WM_RND_COUNTER | WM_RND_GPU_TO_GPU,
+    WM_RND_BITS | WM_RND_UNIFORM | WM_RND_NORMAL | WM_RND_32 | WM_RND_64 | WM_RND_COUNTER | WM_RND_CURAND |
+        WM_RND_GPU_TO_GPU,
     {"blocks", NULL},
     offer,
     make,

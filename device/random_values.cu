@@ -12,6 +12,12 @@
  * Philox takes 85. So with the values' own instructions (docs/random.md has the costs), of memset: u32 in a range
  * 117 / 107, uniform 16-bit 117 / 120, normal f32 fast 0.85, exponential fast 1.0, lognormal fast 0.75, normal bf16
  * fast 0.43 and exact 0.35, exponential exact 0.72, lognormal exact 0.54.
+ *
+ * Measured on an H200, November 2026, of memset in the same run (perf/time_random.cu): uniform f16 0.87, bf16 0.89,
+ * f32 on open intervals 0.92; normal f32 fast 0.85, bf16 fast 0.47, bf16 and f16 exact 0.36; lognormal fast 0.77, exact
+ * 0.42; exponential fast 0.95, exact 0.71, f64 0.53; integers u32 0.85, u64 0.64, u16 0.43, u8 0.22. Normals of bf16,
+ * exact, come at 2.5 times the speed of cuRAND's of f32 and a conversion: of 4 schedulers' issue slots 66 % are taken,
+ * the pipe of 32 x 32 bit products is busy 66 % of the time, the integer pipe 55 %.
  */
 #include "lib/solver.h"
 #include "random_tile.cuh"
@@ -30,29 +36,64 @@ typedef struct wm_values_draw {
     wm_value_job job;
 } wm_values_draw;
 
+/* Which of the two 16-bit floats, where the kernel is made for one: chosen at run time, each pair is rounded twice. */
+enum { F16, BF16, EITHER };
+
 /* Chunk i of the tile that begins with `chunk`. */
-template <int KIND, int ELEMENT, int FAST, int PLAIN>
+template <int KIND, int ELEMENT, int FAST, int HALF, int PLAIN>
 WM_DEVICE wmWords draw_chunk(const wm_values_draw &p, wm_u64 chunk, int i) {
     const int BLOCKS = wm_value_blocks(KIND, ELEMENT);
     wmWords w[2];
     WM_UNROLL
     for (int k = 0; k < BLOCKS; k++)
         w[k] = wm_tile_block(p.keys, chunk * BLOCKS, (wm_u32)(i * BLOCKS + k), WM_LANE_ELEMENTS);
-    return wm_value_chunk(KIND, ELEMENT, FAST, PLAIN, &p.job, chunk + (wm_u64)i, w);
+    if constexpr (HALF == EITHER) return wm_value_chunk(KIND, ELEMENT, FAST, PLAIN, &p.job, chunk + (wm_u64)i, w);
+    wm_value_job job = p.job;
+    job.bf16 = HALF;
+    return wm_value_chunk(KIND, ELEMENT, FAST, PLAIN, &job, chunk + (wm_u64)i, w);
 }
 
-template <int KIND, int ELEMENT, int FAST, int CHUNKS, int PLAIN>
+template <int KIND, int ELEMENT, int FAST, int HALF, int CHUNKS, int PLAIN>
 WM_DEVICE void draw_inside(const wm_values_draw &p, wm_u64 chunk, unsigned char *to) {
     WM_UNROLL
     for (int j = 0; j < CHUNKS; j++) {
         int i = wm_thread() + j * THREADS;
-        wmWords w = draw_chunk<KIND, ELEMENT, FAST, PLAIN>(p, chunk, i);
+        wmWords w = draw_chunk<KIND, ELEMENT, FAST, HALF, PLAIN>(p, chunk, i);
+        wm_tile_store(to + 16 * i, w.w[0], w.w[1], w.w[2], w.w[3]);
+    }
+}
+
+/*
+ * Integers of 32 bits: first all as if none were rejected, which keeps that path short, then those that were, in place.
+ * A span of 0, the whole type, is not for here.
+ */
+template <int CHUNKS>
+WM_DEVICE void draw_integers_32(const wm_values_draw &p, wm_u64 chunk, unsigned char *to) {
+    wm_u32 again = 0, no;
+    WM_UNROLL
+    for (int j = 0; j < CHUNKS; j++) {
+        int i = wm_thread() + j * THREADS;
+        wmWords w = wm_tile_block(p.keys, chunk, (wm_u32)i, WM_LANE_ELEMENTS);
+        bool any = false;
+        WM_UNROLL
+        for (int k = 0; k < 4; k++) {
+            w.w[k] = wm_integer_32(w.w[k], &p.job.range, &no);
+            any |= no != 0;
+        }
+        again |= any ? 1u << j : 0;
+        wm_tile_store(to + 16 * i, w.w[0], w.w[1], w.w[2], w.w[3]);
+    }
+    for (int j = 0; again; j++, again >>= 1) {
+        int i = wm_thread() + j * THREADS;
+        if (!(again & 1)) continue;
+        wmWords w = wm_tile_block(p.keys, chunk, (wm_u32)i, WM_LANE_ELEMENTS);
+        w = wm_value_integers_32(&p.job, &w, 4 * (chunk + (wm_u64)i));
         wm_tile_store(to + 16 * i, w.w[0], w.w[1], w.w[2], w.w[3]);
     }
 }
 
 /* HAS_PLAIN: a second copy of the loop without scale and shift, where these show. */
-template <int KIND, int ELEMENT, int FAST, int CHUNKS, int HAS_PLAIN>
+template <int KIND, int ELEMENT, int FAST, int CHUNKS, int HAS_PLAIN, int HALF = EITHER>
 WM_DEVICE void draw_tile(const wm_values_draw &p) {
     const int N = THREADS * CHUNKS;
     wm_u64 chunk = (p.tile.first_tile + blockIdx.x) * N; /* its block number's upper word is that of the whole tile */
@@ -60,20 +101,26 @@ WM_DEVICE void draw_tile(const wm_values_draw &p) {
     if (!wm_tile_whole(p.tile, blockIdx.x, N, &to)) {
         WM_ROLL
         for (int i = wm_thread(); i < N; i += THREADS)
-            wm_tile_store_any(p.tile, blockIdx.x, N, i, draw_chunk<KIND, ELEMENT, FAST, 0>(p, chunk, i));
+            wm_tile_store_any(p.tile, blockIdx.x, N, i, draw_chunk<KIND, ELEMENT, FAST, HALF, 0>(p, chunk, i));
+    } else if (KIND == WM_VALUE_INTEGERS_32 && (wm_u32)p.job.range.span != 0) {
+        draw_integers_32<CHUNKS>(p, chunk, to);
     } else if (HAS_PLAIN && p.plain) {
-        draw_inside<KIND, ELEMENT, FAST, CHUNKS, HAS_PLAIN>(p, chunk, to);
+        draw_inside<KIND, ELEMENT, FAST, HALF, CHUNKS, HAS_PLAIN>(p, chunk, to);
     } else {
-        draw_inside<KIND, ELEMENT, FAST, CHUNKS, 0>(p, chunk, to);
+        draw_inside<KIND, ELEMENT, FAST, HALF, CHUNKS, 0>(p, chunk, to);
     }
 }
 
-/* kind, bytes of an element (0: any), fast, chunks a thread, plain: by measurement, as in random_philox. */
+/* kind, bytes of an element (0: any), fast, chunks a thread, plain, type of 16 bits: by measurement, as in
+ * random_philox. */
 WM_KERNEL __launch_bounds__(THREADS) wm_random_values_bits(WM_PARAMS(wm_values_draw)) {
     draw_tile<WM_VALUE_BITS, 0, 0, 2, 0>(p);
 }
-WM_KERNEL __launch_bounds__(THREADS) wm_random_values_uniform_16(WM_PARAMS(wm_values_draw)) {
-    draw_tile<WM_VALUE_UNIFORM_16, 2, 0, 4, 1>(p);
+WM_KERNEL __launch_bounds__(THREADS) wm_random_values_uniform_f16(WM_PARAMS(wm_values_draw)) {
+    draw_tile<WM_VALUE_UNIFORM_16, 2, 0, 4, 1, F16>(p);
+}
+WM_KERNEL __launch_bounds__(THREADS) wm_random_values_uniform_bf16(WM_PARAMS(wm_values_draw)) {
+    draw_tile<WM_VALUE_UNIFORM_16, 2, 0, 4, 1, BF16>(p);
 }
 WM_KERNEL __launch_bounds__(THREADS) wm_random_values_uniform_f32(WM_PARAMS(wm_values_draw)) {
     draw_tile<WM_VALUE_UNIFORM_F32, 4, 0, 2, 0>(p);
@@ -93,11 +140,17 @@ WM_KERNEL __launch_bounds__(THREADS) wm_random_values_integers_32(WM_PARAMS(wm_v
 WM_KERNEL __launch_bounds__(THREADS) wm_random_values_integers_64(WM_PARAMS(wm_values_draw)) {
     draw_tile<WM_VALUE_INTEGERS_64, 8, 0, 2, 0>(p);
 }
-WM_KERNEL __launch_bounds__(THREADS) wm_random_values_normal_16(WM_PARAMS(wm_values_draw)) {
-    draw_tile<WM_VALUE_NORMAL_F32, 2, 0, 4, 0>(p);
+WM_KERNEL __launch_bounds__(THREADS, 8) wm_random_values_normal_f16(WM_PARAMS(wm_values_draw)) {
+    draw_tile<WM_VALUE_NORMAL_F32, 2, 0, 8, 1, F16>(p);
 }
-WM_KERNEL __launch_bounds__(THREADS) wm_random_values_normal_16_fast(WM_PARAMS(wm_values_draw)) {
-    draw_tile<WM_VALUE_NORMAL_F32, 2, 1, 4, 1>(p);
+WM_KERNEL __launch_bounds__(THREADS, 8) wm_random_values_normal_bf16(WM_PARAMS(wm_values_draw)) {
+    draw_tile<WM_VALUE_NORMAL_F32, 2, 0, 8, 1, BF16>(p);
+}
+WM_KERNEL __launch_bounds__(THREADS) wm_random_values_normal_f16_fast(WM_PARAMS(wm_values_draw)) {
+    draw_tile<WM_VALUE_NORMAL_F32, 2, 1, 8, 1, F16>(p);
+}
+WM_KERNEL __launch_bounds__(THREADS) wm_random_values_normal_bf16_fast(WM_PARAMS(wm_values_draw)) {
+    draw_tile<WM_VALUE_NORMAL_F32, 2, 1, 8, 1, BF16>(p);
 }
 WM_KERNEL __launch_bounds__(THREADS) wm_random_values_normal_fast(WM_PARAMS(wm_values_draw)) {
     draw_tile<WM_VALUE_NORMAL_F32, 4, 1, 8, 1>(p);
@@ -130,7 +183,7 @@ WM_KERNEL __launch_bounds__(THREADS) wm_random_values_lognormal_f64(WM_PARAMS(wm
 /* ---- The solver ---- */
 
 typedef struct variant {
-    int kind, element, fast; /* element 0: any */
+    int kind, element, fast, half; /* element 0: any */
     int chunks;
     double fraction; /* of the bandwidth that it reaches */
     const char *name;
@@ -140,25 +193,28 @@ typedef struct variant {
 #define ROW(name) #name, name
 /* A fast row stands before the exact one, which serves where there is none. */
 static const variant variants[] = {
-    {WM_VALUE_BITS,            0, 0, 2, 0.95, ROW(wm_random_values_bits)            },
-    {WM_VALUE_UNIFORM_16,      2, 0, 4, 0.80, ROW(wm_random_values_uniform_16)      },
-    {WM_VALUE_UNIFORM_F32,     4, 0, 2, 0.90, ROW(wm_random_values_uniform_f32)     },
-    {WM_VALUE_UNIFORM_F64,     8, 0, 2, 0.90, ROW(wm_random_values_uniform_f64)     },
-    {WM_VALUE_INTEGERS_8,      1, 0, 2, 0.30, ROW(wm_random_values_integers_8)      },
-    {WM_VALUE_INTEGERS_16,     2, 0, 2, 0.40, ROW(wm_random_values_integers_16)     },
-    {WM_VALUE_INTEGERS_32,     4, 0, 4, 0.80, ROW(wm_random_values_integers_32)     },
-    {WM_VALUE_INTEGERS_64,     8, 0, 2, 0.70, ROW(wm_random_values_integers_64)     },
-    {WM_VALUE_NORMAL_F32,      2, 1, 4, 0.40, ROW(wm_random_values_normal_16_fast)  },
-    {WM_VALUE_NORMAL_F32,      2, 0, 4, 0.33, ROW(wm_random_values_normal_16)       },
-    {WM_VALUE_NORMAL_F32,      4, 1, 8, 0.80, ROW(wm_random_values_normal_fast)     },
-    {WM_VALUE_EXPONENTIAL_F32, 2, 0, 2, 0.30, ROW(wm_random_values_exponential_16)  },
-    {WM_VALUE_EXPONENTIAL_F32, 4, 1, 4, 0.85, ROW(wm_random_values_exponential_fast)},
-    {WM_VALUE_EXPONENTIAL_F32, 4, 0, 8, 0.65, ROW(wm_random_values_exponential)     },
-    {WM_VALUE_EXPONENTIAL_F64, 8, 0, 4, 0.45, ROW(wm_random_values_exponential_f64) },
-    {WM_VALUE_LOGNORMAL_F32,   2, 0, 2, 0.25, ROW(wm_random_values_lognormal_16)    },
-    {WM_VALUE_LOGNORMAL_F32,   4, 1, 4, 0.70, ROW(wm_random_values_lognormal_fast)  },
-    {WM_VALUE_LOGNORMAL_F32,   4, 0, 4, 0.50, ROW(wm_random_values_lognormal)       },
-    {WM_VALUE_LOGNORMAL_F64,   8, 0, 2, 0.35, ROW(wm_random_values_lognormal_f64)   },
+    {WM_VALUE_BITS,            0, 0, EITHER, 2, 0.95, ROW(wm_random_values_bits)            },
+    {WM_VALUE_UNIFORM_16,      2, 0, F16,    4, 0.80, ROW(wm_random_values_uniform_f16)     },
+    {WM_VALUE_UNIFORM_16,      2, 0, BF16,   4, 0.80, ROW(wm_random_values_uniform_bf16)    },
+    {WM_VALUE_UNIFORM_F32,     4, 0, EITHER, 2, 0.90, ROW(wm_random_values_uniform_f32)     },
+    {WM_VALUE_UNIFORM_F64,     8, 0, EITHER, 2, 0.90, ROW(wm_random_values_uniform_f64)     },
+    {WM_VALUE_INTEGERS_8,      1, 0, EITHER, 2, 0.30, ROW(wm_random_values_integers_8)      },
+    {WM_VALUE_INTEGERS_16,     2, 0, EITHER, 2, 0.40, ROW(wm_random_values_integers_16)     },
+    {WM_VALUE_INTEGERS_32,     4, 0, EITHER, 4, 0.80, ROW(wm_random_values_integers_32)     },
+    {WM_VALUE_INTEGERS_64,     8, 0, EITHER, 2, 0.70, ROW(wm_random_values_integers_64)     },
+    {WM_VALUE_NORMAL_F32,      2, 1, F16,    8, 0.40, ROW(wm_random_values_normal_f16_fast) },
+    {WM_VALUE_NORMAL_F32,      2, 1, BF16,   8, 0.40, ROW(wm_random_values_normal_bf16_fast)},
+    {WM_VALUE_NORMAL_F32,      2, 0, F16,    8, 0.33, ROW(wm_random_values_normal_f16)      },
+    {WM_VALUE_NORMAL_F32,      2, 0, BF16,   8, 0.33, ROW(wm_random_values_normal_bf16)     },
+    {WM_VALUE_NORMAL_F32,      4, 1, EITHER, 8, 0.80, ROW(wm_random_values_normal_fast)     },
+    {WM_VALUE_EXPONENTIAL_F32, 2, 0, EITHER, 2, 0.30, ROW(wm_random_values_exponential_16)  },
+    {WM_VALUE_EXPONENTIAL_F32, 4, 1, EITHER, 4, 0.85, ROW(wm_random_values_exponential_fast)},
+    {WM_VALUE_EXPONENTIAL_F32, 4, 0, EITHER, 8, 0.65, ROW(wm_random_values_exponential)     },
+    {WM_VALUE_EXPONENTIAL_F64, 8, 0, EITHER, 4, 0.45, ROW(wm_random_values_exponential_f64) },
+    {WM_VALUE_LOGNORMAL_F32,   2, 0, EITHER, 2, 0.25, ROW(wm_random_values_lognormal_16)    },
+    {WM_VALUE_LOGNORMAL_F32,   4, 1, EITHER, 4, 0.70, ROW(wm_random_values_lognormal_fast)  },
+    {WM_VALUE_LOGNORMAL_F32,   4, 0, EITHER, 4, 0.50, ROW(wm_random_values_lognormal)       },
+    {WM_VALUE_LOGNORMAL_F64,   8, 0, EITHER, 2, 0.35, ROW(wm_random_values_lognormal_f64)   },
 };
 #define VARIANTS (int)(sizeof variants / sizeof *variants)
 
@@ -168,7 +224,9 @@ static const variant *variant_of(const wm_problem *problem) {
     wm_value_job job = wm_value_job_make(&problem->u.random, &args);
     for (int i = 0; i < VARIANTS; i++) {
         const variant *v = &variants[i];
-        if (v->kind == job.kind && (v->element == job.element || !v->element) && v->fast <= job.fast) return v;
+        if (v->kind == job.kind && (v->element == job.element || !v->element) && v->fast <= job.fast &&
+            (v->half == EITHER || v->half == job.bf16))
+            return v;
     }
     return NULL;
 }

@@ -96,6 +96,14 @@ WM_BOTH wmWords wm_value_f64(int kind, const wm_value_job *job, const wmWords *w
     return out;
 }
 
+/* Four rejections as bits, and the first of them: few iterations where a warp's lanes have one each. */
+WM_BOTH wm_u32 wm_value_flags(const wm_u32 no[4]) {
+    return no[0] | no[1] << 1 | no[2] << 2 | no[3] << 3;
+}
+WM_BOTH int wm_value_first(wm_u32 left) {
+    return left & 1 ? 0 : left & 2 ? 1 : left & 4 ? 2 : 3;
+}
+
 /* Four integers of at most 32 bits of a block; `element` is the first one's index. Rejections are rare: one test for
  * all, then one copy of the retry. */
 WM_BOTH wmWords wm_value_integers_32(const wm_value_job *job, const wmWords *w, wm_u64 element) {
@@ -108,8 +116,8 @@ WM_BOTH wmWords wm_value_integers_32(const wm_value_job *job, const wmWords *w, 
     for (int i = 0; i < 4; i++) x.w[i] = wm_integer_32(w->w[i], &job->range, &no[i]);
     if (no[0] | no[1] | no[2] | no[3]) {
         WM_VALUE_ROLL
-        for (int i = 0; i < 4; i++) {
-            if (!(i == 0 ? no[0] : i == 1 ? no[1] : i == 2 ? no[2] : no[3])) continue;
+        for (wm_u32 left = wm_value_flags(no); left; left &= left - 1) {
+            int i = wm_value_first(left);
             wm_u32 again = wm_integer_retry_32(job->key, element + (wm_u64)i, &job->range);
             for (int m = 0; m < 4; m++) x.w[m] = m == i ? again : x.w[m];
         }
@@ -128,8 +136,8 @@ WM_BOTH wm_u32 wm_value_integers_8(const wm_value_job *job, wm_u32 a, wm_u32 b, 
     for (int i = 0; i < 4; i++) x |= (wm_integer_16(half[i], &job->range, &no[i]) & 0xffu) << 8 * i;
     if (no[0] | no[1] | no[2] | no[3]) {
         WM_VALUE_ROLL
-        for (int i = 0; i < 4; i++) {
-            if (!(i == 0 ? no[0] : i == 1 ? no[1] : i == 2 ? no[2] : no[3])) continue;
+        for (wm_u32 left = wm_value_flags(no); left; left &= left - 1) {
+            int i = wm_value_first(left);
             wm_u32 again = wm_integer_retry_16(job->key, element + (wm_u64)i, &job->range) & 0xffu;
             x = (x & ~(0xffu << 8 * i)) | again << 8 * i;
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Distributions and types beyond u32 u64 f32 f64 bits, uniform, normal: every element against the device headers'
  * function of one element; fast forms within their bound of it. */
-#include "walk.h"
+#include "walk_random.h"
 
 #include "reference/number.h"
 #include "reference/random_element_job.h"
@@ -125,6 +125,7 @@ static void expect(const wmRandomDesc *d, wmRandomArgs args, const inputs *more,
     }
 }
 
+/* Rows of the draw, and nothing between them. */
 static void judge(walk *w, const wmRandomArgs *args, const inputs *more, const unsigned char *host) {
     const wmRandomDesc *d = &w->problem->u.random;
     size_t element = wmTypeSize(d->type);
@@ -134,8 +135,14 @@ static void judge(walk *w, const wmRandomArgs *args, const inputs *more, const u
         return;
     }
     expect(d, *args, more, want);
-    for (int64_t i = 0; i < args->count; i++) {
-        if (agrees(w, host + (size_t)i * element, want + (size_t)i * element)) continue;
+    for (int64_t at = 0, i = 0; at < walk_rows_extent(d, args->count); at++) {
+        static const unsigned char nothing[8] = {255, 255, 255, 255, 255, 255, 255, 255};
+        const unsigned char *got = host + (size_t)at * element;
+        int gap = d->columns && at % d->ld >= d->columns;
+        if (gap ? memcmp(got, nothing, element) == 0 : agrees(w, got, want + (size_t)i * element)) {
+            i += !gap;
+            continue;
+        }
         uint64_t number = args->offset + (uint64_t)i;
         walk_fail(w, "element %llu (place %lld of %lld, shifted %zu bytes) has other bits", (unsigned long long)number,
                   (long long)i, (long long)args->count, (size_t)((uintptr_t)args->out % 16));
@@ -149,9 +156,10 @@ static void one(walk *w, int64_t count, uint64_t offset, size_t shift, int set) 
     size_t element = wmTypeSize(d->type);
     if (wm_is_rows(d->distribution)) count = (count + LENGTH - 1) / LENGTH * LENGTH, offset = offset / LENGTH * LENGTH;
     if (d->distribution == WM_RANDOM_PERMUTATION) offset &= 0xfffff;
-    walk_buffer out = walk_new(w, (size_t)count * element, shift * element);
+    walk_buffer out = walk_new(w, (size_t)walk_rows_extent(d, count) * element, shift * element);
+    walk_buffer state = walk_new(w, sizeof(wmRandomState), 0);
     inputs more = make_inputs(w, count);
-    if (out.device && more.table.device && more.in.device) {
+    if (out.device && state.device && more.table.device && more.in.device) {
         wm_args args = {.random = wmRandomArgsDefault(out.device, count, wmRandomKeyMake(walk_draw(w)))};
         args.random.key.substream = (unsigned)(walk_draw(w) & 3);
         args.random.offset = offset;
@@ -159,13 +167,17 @@ static void one(walk *w, int64_t count, uint64_t offset, size_t shift, int set) 
         args.random.in = set == 2 && d->distribution == WM_RANDOM_NORMAL_VECTORS ? NULL : more.in.device;
         set_parameters(d, &args.random, set);
         set_more(d, &args.random, set);
+        wmRandomKey key = args.random.key;
+        if (d->key_source == WM_KEY_DEVICE) walk_lend_state(w, &args.random, &state);
         if (walk_run(w, &args)) {
             walk_receive(w, &out);
+            if (d->key_source == WM_KEY_DEVICE) walk_take_state(w, &args.random, &state, key, offset);
             if (!args.random.in) memset(more.in.host, 0, more.in.bytes); /* a mean of 0 adds the same as none */
             judge(w, &args.random, &more, out.host);
         }
     }
     walk_free(w, &out);
+    walk_free(w, &state);
     walk_free(w, &more.table);
     walk_free(w, &more.in);
 }

@@ -105,6 +105,14 @@ const char *const walk_random_problems[] = {
     "random round f16",
     "random round e4m3",
     "random round e5m2",
+    "random bernoulli u8 key=device",
+    "random mask u32 cols=10 ld=11 n=5000",
+    "random uniform bf16 cols=33 ld=40 key=device n=5000",
+    "random integers i64 cols=100 ld=101 n=5000",
+    "random poisson u32 key=device",
+    "random gamma f32 cols=7 ld=9 key=device n=5000",
+    "random permutation u32 cols=10 ld=12 n=5000",
+    "random round bf16 cols=64 ld=65 key=device n=5000",
     NULL,
 };
 
@@ -216,12 +224,12 @@ void walk_random(walk *w) {
         walk_sobol(w);
         return;
     }
-    if (d->sequence == WM_SEQ_CURAND || d->generator != WM_PHILOX4X32_10 || d->columns || d->key_source) {
-        walk_random_any(w);
-        return;
-    }
     if (walk_is_distribution(&w->problem->u.random)) {
         walk_distributions(w);
+        return;
+    }
+    if (d->sequence == WM_SEQ_CURAND || d->generator != WM_PHILOX4X32_10 || d->columns || d->key_source) {
+        walk_random_any(w);
         return;
     }
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)

@@ -83,8 +83,7 @@ static void judge(walk *w, const wmRandomArgs *args, const unsigned char *host, 
     if (i != args->count) walk_fail(w, "%lld elements were looked at, not %lld", (long long)i, (long long)args->count);
 }
 
-/* Key and half of the offset to the place's memory; the arguments hold what must not be looked at. */
-static void lend_state(walk *w, wmRandomArgs *args, const walk_buffer *state) {
+void walk_lend_state(walk *w, wmRandomArgs *args, const walk_buffer *state) {
     wmRandomState *host = (wmRandomState *)(void *)state->host;
     memset(host, 0, sizeof *host);
     host->key = args->key;
@@ -97,8 +96,7 @@ static void lend_state(walk *w, wmRandomArgs *args, const walk_buffer *state) {
     walk_send(w, state);
 }
 
-/* The state as the draw left it; gives the arguments what they stood for. */
-static void take_state(walk *w, wmRandomArgs *args, const walk_buffer *state, wmRandomKey key, uint64_t offset) {
+void walk_take_state(walk *w, wmRandomArgs *args, const walk_buffer *state, wmRandomKey key, uint64_t offset) {
     const wmRandomState *host = (const wmRandomState *)(const void *)state->host;
     uint64_t want = offset - args->offset + (args->advance ? (uint64_t)args->count : 0);
     walk_receive(w, state);
@@ -108,11 +106,15 @@ static void take_state(walk *w, wmRandomArgs *args, const walk_buffer *state, wm
     args->offset = offset;
 }
 
+int64_t walk_rows_extent(const wmRandomDesc *d, int64_t count) {
+    int64_t rows = d->columns ? (count - 1) / d->columns : 0;
+    return d->columns ? rows * d->ld + count - rows * d->columns : count;
+}
+
 static void one(walk *w, int64_t count, uint64_t offset, size_t shift, int parameters) {
     const wmRandomDesc *d = &w->problem->u.random;
     size_t element = wmTypeSize(d->type);
-    int64_t rows = d->columns ? (count - 1) / d->columns : 0;
-    int64_t extent = d->columns ? rows * d->ld + count - rows * d->columns : count;
+    int64_t extent = walk_rows_extent(d, count);
     walk_buffer out = walk_new(w, (size_t)extent * element, shift * element);
     walk_buffer state = walk_new(w, sizeof(wmRandomState), 0);
     wm_args args = {.random = wmRandomArgsDefault(out.device, count, wmRandomKeyMake(walk_draw(w)))};
@@ -124,10 +126,10 @@ static void one(walk *w, int64_t count, uint64_t offset, size_t shift, int param
     args.random.std = parameters ? 0.5 : 1;
     wmRandomKey key = args.random.key;
     if (out.device && state.device) {
-        if (d->key_source == WM_KEY_DEVICE) lend_state(w, &args.random, &state);
+        if (d->key_source == WM_KEY_DEVICE) walk_lend_state(w, &args.random, &state);
         if (walk_run(w, &args)) {
             walk_receive(w, &out);
-            if (d->key_source == WM_KEY_DEVICE) take_state(w, &args.random, &state, key, offset);
+            if (d->key_source == WM_KEY_DEVICE) walk_take_state(w, &args.random, &state, key, offset);
             judge(w, &args.random, out.host, extent);
         }
     }

@@ -62,8 +62,7 @@ static void judge(walk *w, const wmRandomArgs *args, const void *directions, con
 static void one(walk *w, const void *directions, int64_t count, uint64_t offset, size_t shift, int parameters) {
     const wmRandomDesc *d = &w->problem->u.random;
     size_t element = wmTypeSize(d->type);
-    int64_t rows = d->columns ? (count - 1) / d->columns : 0;
-    int64_t extent = d->columns ? rows * d->ld + count - rows * d->columns : count;
+    int64_t extent = walk_rows_extent(d, count);
     walk_buffer out = walk_new(w, (size_t)extent * element, shift * element);
     if (!out.device) return;
     wm_args args = {.random = wmRandomArgsDefault(out.device, count, wmRandomKeyMake(walk_draw(w)))};

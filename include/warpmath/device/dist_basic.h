@@ -46,16 +46,6 @@ WM_BOTH wm_u32 wm_uniform_pair_16(int bf16, wm_u32 word) {
 #endif
 }
 
-/** The largest value of the type below x, finite. */
-WM_BOTH float wm_range_below_f32(float x) {
-    wm_u32 bits = wm_exact_bits32(x == 0.0f ? -0.0f : x);
-    return wm_exact_f32(bits >> 31 ? bits + 1 : bits - 1);
-}
-WM_BOTH double wm_range_below_f64(double x) {
-    wm_u64 bits = wm_exact_bits64(x == 0.0 ? -0.0 : x);
-    return wm_exact_f64(bits >> 63 ? bits + 1 : bits - 1);
-}
-
 /**
  * How a uniform of any interval is made: x = fma(u, width, low), u with its last bit set where `open`. For 16-bit
  * floats x is the largest value of the type not above that, and -x where `turned`; for f32 and f64 the turn is in the

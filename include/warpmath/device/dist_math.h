@@ -44,14 +44,7 @@ WM_BOTH wm_u64 wm_product_u64(wm_u64 a, wm_u64 b, wm_u64 *low) {
 
 /* ---- Correctly rounded ---- */
 
-/** a / b, and the largest integer not above x. */
-WM_BOTH double wm_exact_div64(double a, double b) {
-#ifdef __CUDA_ARCH__
-    return __ddiv_rn(a, b);
-#else
-    return a / b;
-#endif
-}
+/** The largest integer not above x. */
 WM_BOTH double wm_exact_floor64(double x) {
 #ifdef __CUDA_ARCH__
     return floor(x);
@@ -77,27 +70,7 @@ WM_BOTH double wm_exact_log64(double x) {
     wm_u64 bits = wm_exact_bits64(x);
     double octaves = (double)((wm_i32)(bits >> 52) - 1022);
     double f = wm_exact_add64(2.0, -wm_exact_f64((bits & 0xfffffffffffffull) | 0x3ff0000000000000ull));
-    double p = 3.93650662272476e-05;
-    p = wm_exact_fma64(p, f, -0.0003129481539021469);
-    p = wm_exact_fma64(p, f, 0.0011807027762297413);
-    p = wm_exact_fma64(p, f, -0.002757610864433513);
-    p = wm_exact_fma64(p, f, 0.004449702737236163);
-    p = wm_exact_fma64(p, f, -0.0052205515025304456);
-    p = wm_exact_fma64(p, f, 0.004618614535624777);
-    p = wm_exact_fma64(p, f, -0.0030892361894981255);
-    p = wm_exact_fma64(p, f, 0.0016549740647090207);
-    p = wm_exact_fma64(p, f, -0.0005580032227367681);
-    p = wm_exact_fma64(p, f, 0.00039427581318516046);
-    p = wm_exact_fma64(p, f, 0.0003875402162832726);
-    p = wm_exact_fma64(p, f, 0.0009846671892317523);
-    p = wm_exact_fma64(p, f, 0.002231116248856641);
-    p = wm_exact_fma64(p, f, 0.0052084241873754);
-    p = wm_exact_fma64(p, f, 0.012499994702796894);
-    p = wm_exact_fma64(p, f, 0.0312500001851134);
-    p = wm_exact_fma64(p, f, 0.08333333333010676);
-    p = wm_exact_fma64(p, f, 0.2500000000000155);
-    p = wm_exact_fma64(p, f, 1.0);
-    return wm_exact_fma64(octaves, 0.6931471805599453, wm_exact_mul64(wm_exact_mul64(p, f), -0.5));
+    return wm_exact_fma64(octaves, 0.6931471805599453, wm_exact_mul64(wm_log_bend64(f), -0.5));
 }
 
 /** x · 2^n for |n| <= 2100, rounded once: also where the result is subnormal. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Arithmetic that rounds correctly everywhere, so that what is built from it has the same bits on every GPU and CPU:
- * fused multiply-add, sum, product and square root (to nearest, ties to even), and reinterpretation of bits. Plain C:
- * compiles as C11, C++, CUDA (nvcc and NVRTC, no system header needed) and in the emulation of kernels.
+ * fused multiply-add, sum, product, quotient and root (to nearest, ties to even), and reinterpretation of bits. Plain
+ * C: compiles as C11, C++, CUDA (nvcc and NVRTC, no system header needed) and in the emulation of kernels.
  *
  * A host compiler must not contract on its own: build with -ffp-contract=off, without -ffast-math.
  */
@@ -111,6 +111,15 @@ WM_BOTH double wm_exact_mul64(double a, double b) {
     return __dmul_rn(a, b);
 #else
     return a * b;
+#endif
+}
+
+/** a / b. */
+WM_BOTH double wm_exact_div64(double a, double b) {
+#ifdef __CUDA_ARCH__
+    return __ddiv_rn(a, b);
+#else
+    return a / b;
 #endif
 }
 

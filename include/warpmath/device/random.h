@@ -103,6 +103,16 @@ WM_BOTH double wmUniformF64(wmRandomKey key, unsigned long long i) {
     return wm_uniform_f64((wm_u32)z, (wm_u32)(z >> 32));
 }
 
+/** The largest value of the type below x, finite. */
+WM_BOTH float wm_range_below_f32(float x) {
+    wm_u32 bits = wm_exact_bits32(x == 0.0f ? -0.0f : x);
+    return wm_exact_f32(bits >> 31 ? bits + 1 : bits - 1);
+}
+WM_BOTH double wm_range_below_f64(double x) {
+    wm_u64 bits = wm_exact_bits64(x == 0.0 ? -0.0 : x);
+    return wm_exact_f64(bits >> 63 ? bits + 1 : bits - 1);
+}
+
 /** The range of a uniform on [low, high), made by wmRangeMakeF32, wmRangeMakeF64. */
 typedef struct wmRangeF32 {
     float low, width;
@@ -119,9 +129,8 @@ typedef struct wmRangeF64 {
 WM_BOTH wmRangeF32 wmRangeMakeF32(float low, float high) {
     wmRangeF32 range = {low, 0.0f};
     if (!(low < high)) return range;
-    wm_u32 bits = wm_exact_bits32(high == 0.0f ? -0.0f : high);
-    float top = wm_exact_f32((bits >> 31) != 0 ? bits + 1 : bits - 1), most = 1.0f - 5.9604645e-08f;
-    range.width = (float)(((double)top - (double)low) / (double)most);
+    float most = 1.0f - 5.9604645e-08f;
+    range.width = (float)(((double)wm_range_below_f32(high) - (double)low) / (double)most);
     while (range.width > 0.0f && !(wm_exact_fma32(most, range.width, low) < high))
         range.width = wm_exact_f32(wm_exact_bits32(range.width) - 1);
     return range;
@@ -129,8 +138,7 @@ WM_BOTH wmRangeF32 wmRangeMakeF32(float low, float high) {
 WM_BOTH wmRangeF64 wmRangeMakeF64(double low, double high) {
     wmRangeF64 range = {low, 0.0};
     if (!(low < high)) return range;
-    wm_u64 bits = wm_exact_bits64(high == 0.0 ? -0.0 : high);
-    double top = wm_exact_f64((bits >> 63) != 0 ? bits + 1 : bits - 1), most = 1.0 - 1.1102230246251565e-16;
+    double top = wm_range_below_f64(high), most = 1.0 - 1.1102230246251565e-16;
     double half = wm_exact_add64(wm_exact_mul64(top, 0.5), -wm_exact_mul64(low, 0.5)); /* the whole might overflow */
     range.width = wm_exact_mul64(half / most, 2.0);
     while (range.width > 0.0 && !(wm_exact_fma64(most, range.width, low) < high))
@@ -195,11 +203,8 @@ WM_BOTH void wm_normal_f32(wm_u32 a, wm_u32 b, float *first, float *second) {
     *second = wm_exact_mul32(wm_exact_mul32(r, x), s);
 }
 
-/** -2 ln u for u = (k + 1/2) / 2^52, k = the low 52 bits of a. */
-WM_BOTH double wm_normal_square_f64(wm_u64 a) {
-    wm_u64 bits = wm_exact_bits64(wm_random_shifted64(a & 0xfffffffffffffull, 0.0));
-    double octaves = wm_exact_add64(wm_exact_f64(0x4330000000000000ull | bits >> 52), -4503599627371518.0);
-    double f = wm_exact_add64(2.0, -wm_exact_f64(bits | 0x3ff0000000000000ull));
+/** -2 ln(1 - f / 2) for f in (0, 1]: the way from an octave's upper end. */
+WM_BOTH double wm_log_bend64(double f) {
     double p = 3.93650662272476e-05;
     p = wm_exact_fma64(p, f, -0.0003129481539021469);
     p = wm_exact_fma64(p, f, 0.0011807027762297413);
@@ -220,7 +225,15 @@ WM_BOTH double wm_normal_square_f64(wm_u64 a) {
     p = wm_exact_fma64(p, f, 0.08333333333010676);
     p = wm_exact_fma64(p, f, 0.2500000000000155);
     p = wm_exact_fma64(p, f, 1.0);
-    return wm_exact_fma64(octaves, -1.3862943611198906, wm_exact_mul64(p, f));
+    return wm_exact_mul64(p, f);
+}
+
+/** -2 ln u for u = (k + 1/2) / 2^52, k = the low 52 bits of a. */
+WM_BOTH double wm_normal_square_f64(wm_u64 a) {
+    wm_u64 bits = wm_exact_bits64(wm_random_shifted64(a & 0xfffffffffffffull, 0.0));
+    double octaves = wm_exact_add64(wm_exact_f64(0x4330000000000000ull | bits >> 52), -4503599627371518.0);
+    double f = wm_exact_add64(2.0, -wm_exact_f64(bits | 0x3ff0000000000000ull));
+    return wm_exact_fma64(octaves, -1.3862943611198906, wm_log_bend64(f));
 }
 
 /** Two normals of two 64-bit elements, as in f32: x of the second one's bits 0 to 51, the sign of its bit 63. */

@@ -92,14 +92,6 @@ WM_BOTH unsigned long long wmScramble64(int scramble, unsigned long long x, unsi
 
 /* ---- Values ---- */
 
-WM_BOTH double wm_sobol_ratio(double a, double b) {
-#ifdef __CUDA_ARCH__
-    return __ddiv_rn(a, b);
-#else
-    return a / b;
-#endif
-}
-
 /** Near 1/2: the inverse distribution at 1/2 + q, |q| <= 0.425. Wichura's rational functions of q (AS 241, 1988). */
 WM_BOTH double wm_sobol_normal_middle(double q) {
     double r = wm_exact_fma64(-q, q, 0.180625), a = 2509.0809287301226727, b = 5226.495278852545925;
@@ -117,7 +109,7 @@ WM_BOTH double wm_sobol_normal_middle(double q) {
     b = wm_exact_fma64(b, r, 687.1870074920579083);
     b = wm_exact_fma64(b, r, 42.313330701600911252);
     b = wm_exact_fma64(b, r, 1.0);
-    return wm_exact_mul64(q, wm_sobol_ratio(a, b));
+    return wm_exact_mul64(q, wm_exact_div64(a, b));
 }
 
 /** In the tails, of r = sqrt(-ln p), p the smaller probability: r <= 5, and beyond. */
@@ -138,7 +130,7 @@ WM_BOTH double wm_sobol_normal_tail(double r) {
     b = wm_exact_fma64(b, r, 1.6763848301838038494);
     b = wm_exact_fma64(b, r, 2.05319162663775882187);
     b = wm_exact_fma64(b, r, 1.0);
-    return wm_sobol_ratio(a, b);
+    return wm_exact_div64(a, b);
 }
 WM_BOTH double wm_sobol_normal_far(double r) {
     double a = 2.01033439929228813265e-7, b = 2.04426310338993978564e-15;
@@ -157,7 +149,7 @@ WM_BOTH double wm_sobol_normal_far(double r) {
     b = wm_exact_fma64(b, r, 0.13692988092273580531);
     b = wm_exact_fma64(b, r, 0.59983220655588793769);
     b = wm_exact_fma64(b, r, 1.0);
-    return wm_sobol_ratio(a, b);
+    return wm_exact_div64(a, b);
 }
 
 /** The normal value of probability (k + 1/2) / 2^52, k < 2^52: increasing in k, so that points keep their spread. */
