@@ -141,8 +141,8 @@ static void kernels_by_nvrtc(void **state) {
         skip();
         return;
     }
-    static const char *const kernels[] = {"toy.cu", "device.cu"};
-    for (int i = 0; i < 2; i++) {
+    static const char *const kernels[] = {"toy.cu", "device.cu", "device_long.cu"};
+    for (int i = 0; i < 3; i++) {
         char path[1024];
         snprintf(path, sizeof path, WM_SOURCE_DIR "/tests/simt/%s", kernels[i]);
         char *source = read_text(path);

@@ -225,12 +225,14 @@ enum { SLAB_8192 = 8192 + 512, SLAB_16384 = 16384 + 1024, LINE_128 = 137, LINE_2
 
 static const long_case longs[] = {
     {"block 8192 f32",             wm_device_fft_8192_kernel,         8192,  512,  1, 4, SLAB_8192 * 8                },
+    {"cluster 32768 f32",          wm_device_cluster_32768_kernel,    32768, 256,  8, 4, 16 + 32 * LINE_128 * 8       },
+#ifndef WM_SIMT_FEW
     {"block 16384 f32",            wm_device_fft_16384_kernel,        16384, 1024, 1, 4, SLAB_16384 * 8               },
     {"block 16384 f32, 32 points", wm_device_fft_16384_by_32_kernel,  16384, 512,  1, 4, SLAB_16384 * 8               },
     {"block 8192 f64",             wm_device_fft_8192_f64_kernel,     8192,  512,  1, 8, SLAB_8192 * 16               },
     {"cluster 16384 f32",          wm_device_cluster_16384_kernel,    16384, 128,  8, 4, 16 + 16 * LINE_128 * 8       },
-    {"cluster 32768 f32",          wm_device_cluster_32768_kernel,    32768, 256,  8, 4, 16 + 32 * LINE_128 * 8       },
     {"cluster 8192 f64",           wm_device_cluster_8192_f64_kernel, 8192,  128,  4, 8, 16 + 32 * LINE_64 * 16 + 1024},
+#endif
 };
 
 /* x becomes its transform: radix 2, decimation in time; `step` elements lie between those of this half. */
