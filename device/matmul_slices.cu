@@ -16,195 +16,14 @@
  * H200, 2026-11-30, over the best of cuBLASLt's algorithms in the same run: f32 256³, 512³, 1024³ 1.03, 1.09, 0.9 (6.5,
  * 16.3, 66 us), 4096 × 16 × 4096 1.12, 64 × 64 × 2^20 1.2 (279 us); c64 256³ 1.33, 2048³ 0.67; batched f32 64³ 0.69.
  */
-#include "device/matmul_turn.h"
-#include "device/matmul_element.cuh"
-#include "device/matmul_panel.cuh"
-#include "device/matmul_ranks.cuh"
+#include "device/matmul_slices.cuh"
 
 #include <math.h>
 
-enum { STAGES = 3, MOST_CLUSTER = 8, SUM_THREADS = 256, SUM_LANES = 8 };
-
-typedef struct wm_split_job {
-    wm_panel_side a, b;
-    wm_i64 k, batch, tiles_m, tiles_n;
-    int splits, cluster, steps, d_by_rows; /* steps of DEPTH a split */
-    int plain, vector_d;                   /* D = alpha · sum where beta is 0; 16 bytes of its rows are one store */
-    wm_epilogue epilogue;
-    void *partial;
-} wm_split_job;
-
-template <class T, int TILE_M, int TILE_N, int TM, int TN, int GROUPS, int DEPTH>
-struct shape {
-    typedef T Element;
-    enum {
-        V = 16 / sizeof(T),
-        M = TILE_M,
-        N = TILE_N,
-        ROWS = TM,
-        COLUMNS = TN,
-        PARTS = GROUPS,
-        K = DEPTH,
-        LANES_M = TILE_M / TM,
-        LANES_N = TILE_N / TN,
-        GROUP = LANES_M * LANES_N,
-        THREADS = GROUP * GROUPS,
-        STRIDE = DEPTH + V, /* of A's rows */
-        SUM_STRIDE = TILE_N + V,
-        BLOCKS = THREADS >= 256    ? 2
-                 : sizeof(T) == 16 ? 3
-                                   : 4 /* a multiprocessor */
-    };
-    struct stage {
-        T a[TILE_M * STRIDE], b[DEPTH * TILE_N];
-    };
-    union shared {
-        stage ring[STAGES];
-        T sum[GROUPS][TILE_M * SUM_STRIDE];
-    };
-};
-
-/* ---- In ---- */
-
-template <class S, class T>
-WM_DEVICE void load_step(typename S::stage *to, wm_panel<T> &a, wm_panel<T> &b, wm_i64 k_left) {
-    int k = (int)wm_min(k_left, (wm_i64)S::K);
-    wm_panel_load<T, S::M, S::K, S::THREADS>(a, to->a, a.left, k);
-    wm_panel_load<T, S::K, S::N, S::THREADS>(b, to->b, k, b.left);
-}
-
-/* ---- The product ---- */
-
-/** One thread's sums over its group's part of a step: rows r + e · LANES_M, columns c · V + f in bands of LANES_N · V.
- */
-template <class S, class T>
-WM_DEVICE void multiply(const wm_split_job &p, const typename S::stage *s, int group, int r, int c,
-                        T (*sum)[S::COLUMNS]) {
-    const int v = S::V, each = S::K / S::PARTS;
-    const T *a = s->a + r * S::STRIDE + group * each, *b = s->b + group * each * S::N + c * v;
-    WM_UNROLL
-    for (int q = 0; q < each; q += v) {
-        wm_run_of<T, v> x[S::ROWS];
-        WM_UNROLL
-        for (int e = 0; e < S::ROWS; e++) x[e] = wm_run_load<v>(a + e * S::LANES_M * S::STRIDE + q);
-        WM_UNROLL
-        for (int l = 0; l < v; l++) WM_UNROLL
-        for (int g = 0; g < S::COLUMNS / v; g++) {
-            wm_run_of<T, v> y = wm_run_load<v>(b + (q + l) * S::N + g * S::LANES_N * v);
-            WM_UNROLL
-            for (int e = 0; e < S::ROWS; e++) WM_UNROLL
-            for (int f = 0; f < v; f++)
-                sum[e][g * v + f] = wm_multiply_add(wm_conjugate(x[e].v[l], p.a.sign), wm_conjugate(y.v[f], p.b.sign),
-                                                    sum[e][g * v + f]);
-        }
-    }
-}
-
-/** The sums of this block's part of k. */
-template <class S, class T>
-WM_DEVICE void sum_part(const wm_split_job &p, typename S::shared *s, wm_i64 t, wm_i64 i0, wm_i64 j0, int split,
-                        bool product, T (*sum)[S::COLUMNS]) {
-    int group = wm_thread() / S::GROUP, within = wm_thread() % S::GROUP, r = within / S::LANES_N,
-        c = within % S::LANES_N;
-    wm_i64 q = (wm_i64)split * p.steps * S::K, left = wm_min(p.k - q, (wm_i64)p.steps * S::K);
-    int steps = product && left > 0 ? (int)((left + S::K - 1) / S::K) : 0;
-    wm_panel<T> a = wm_panel_begin<T, S::M, S::K, S::THREADS, S::STRIDE>(
-        p.a, wm_panel_first<T>(p.a, t), i0 * p.a.row + q * p.a.k, p.a.row, p.a.k, S::K * p.a.k, p.a.count - i0);
-    wm_panel<T> b = wm_panel_begin<T, S::K, S::N, S::THREADS, S::N>(
-        p.b, wm_panel_first<T>(p.b, t), j0 * p.b.row + q * p.b.k, p.b.k, p.b.row, S::K * p.b.k, p.b.count - j0);
-    for (int stage = 0; stage < STAGES - 1; stage++, left -= S::K) {
-        if (stage < steps) load_step<S, T>(&s->ring[stage], a, b, left);
-        wm_copy_commit();
-    }
-    int now = 0, next = STAGES - 1;
-#pragma unroll 1
-    for (int step = 0; step < steps; step++, left -= S::K) {
-        wm_copy_wait<STAGES - 2>();
-        wm_barrier();
-        if (step + STAGES - 1 < steps) load_step<S, T>(&s->ring[next], a, b, left);
-        wm_copy_commit();
-        multiply<S, T>(p, &s->ring[now], group, r, c, sum);
-        now = now + 1 == STAGES ? 0 : now + 1;
-        next = next + 1 == STAGES ? 0 : next + 1;
-    }
-    wm_copy_wait<0>();
-    wm_barrier();
-    WM_UNROLL
-    for (int e = 0; e < S::ROWS; e++) WM_UNROLL
-    for (int f = 0; f < S::COLUMNS; f++)
-        s->sum[group][(r + e * S::LANES_M) * S::SUM_STRIDE + c * S::V + f % S::V + f / S::V * S::LANES_N * S::V] =
-            sum[e][f];
-    wm_barrier();
-}
-
-/* ---- Out ---- */
-
-/** Adds the groups' sums to the first group's. */
-template <class S, class T>
-WM_DEVICE void sum_groups(typename S::shared *s) {
-#pragma unroll 1
-    for (int x = wm_thread(); x < S::M * S::N; x += S::THREADS) {
-        int at = x / S::N * S::SUM_STRIDE + x % S::N;
-        T all = s->sum[0][at];
-        WM_UNROLL
-        for (int g = 1; g < S::PARTS; g++) all = wm_plus(all, s->sum[g][at]);
-        s->sum[0][at] = all;
-    }
-    wm_barrier();
-}
-
-/** 16 bytes of neighbouring sums, added over the ranks in their order; all are on their way before the first is added.
- */
-template <class S, class T>
-WM_DEVICE wm_pack<T> sum_ranks(const wm_split_job &p, T *mine) {
-    wm_pack<T> each[MOST_CLUSTER];
-    int ranks = p.cluster ? p.splits : 1;
-    WM_UNROLL
-    for (int rank = 0; rank < MOST_CLUSTER; rank++)
-        if (rank < ranks) each[rank] = wm_load16(wm_split_shared(mine, p.cluster, rank));
-    WM_UNROLL
-    for (int rank = 1; rank < MOST_CLUSTER; rank++)
-        if (rank < ranks) WM_UNROLL
-    for (int f = 0; f < S::V; f++) each[0].v[f] = wm_plus(each[0].v[f], each[rank].v[f]);
-    return each[0];
-}
-
-/** The tile, 16 bytes of sums at a time: to D, whole where D allows, or to workspace. */
-template <class S, class T>
-WM_DEVICE void finish(const wm_split_job &p, const wm_ending<T> &ending, typename S::shared *s, wm_i64 t, wm_i64 tile,
-                      wm_i64 i0, wm_i64 j0, int split) {
-    const int v = S::V;
-    T *partial = static_cast<T *>(p.partial) + (split * (p.tiles_m * p.tiles_n * p.batch) + tile) * (S::M * S::N);
-    T *d = static_cast<T *>(const_cast<void *>(wm_matrix_first(p.epilogue.d, t)));
-    bool apart = p.splits > 1 && !p.cluster, runs = p.vector_d && wm_ending_is_plain(ending, p.plain);
-    int begin = p.cluster ? split * S::THREADS : 0, by = p.cluster ? p.splits * S::THREADS : S::THREADS;
-#pragma unroll 1
-    for (int u = begin + wm_thread(); u < S::M * S::N / v; u += by) {
-        bool by_rows = p.d_by_rows || apart;
-        int i = by_rows ? u / (S::N / v) : u % S::M, j = (by_rows ? u % (S::N / v) : u / S::M) * v;
-        if (i0 + i >= p.a.count || j0 + j >= p.b.count) continue;
-        wm_pack<T> sums = sum_ranks<S, T>(p, &s->sum[0][i * S::SUM_STRIDE + j]);
-        if (apart) {
-            wm_store16(partial + i * S::N + j, sums);
-        } else if (runs) {
-            WM_UNROLL
-            for (int f = 0; f < v; f++) sums.v[f] = wm_ending_plain(ending, sums.v[f]);
-            wm_store16(d + (i0 + i) * p.epilogue.d.row + j0 + j, sums);
-        } else {
-#pragma unroll 1
-            for (int f = 0; f < v && j0 + j + f < p.b.count; f++) {
-                T x = sums.v[0];
-                WM_UNROLL
-                for (int g = 1; g < v; g++) /* a constant index keeps them in registers */
-                    if (g == f) x = sums.v[g];
-                wm_ending_store(p.epilogue, ending, t, i0 + i, j0 + j + f, x);
-            }
-        }
-    }
-}
+enum { SUM_THREADS = 256, SUM_LANES = 8 };
 
 template <class S>
-__global__ void __launch_bounds__(S::THREADS, S::BLOCKS) wm_matmul_slices_kernel(WM_PARAMS(wm_split_job)) {
+__global__ void __launch_bounds__(S::THREADS, S::BLOCKS) wm_matmul_slices_kernel(WM_PARAMS(wm_slices_job)) {
     typedef typename S::Element T;
     typename S::shared *s = wm_shared<typename S::shared>();
     unsigned number = blockIdx.x / (unsigned)p.splits; /* 32-bit divisions: the others take a while */
@@ -215,16 +34,16 @@ __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) wm_matmul_slices_kernel
     int split = (int)(blockIdx.x - number * (unsigned)p.splits);
     wm_ending<T> ending = wm_ending_begin(p.epilogue, T{});
     T sum[S::ROWS][S::COLUMNS] = {};
-    sum_part<S, T>(p, s, t, i0, j0, split, !wm_is_zero(ending.alpha), sum);
-    if constexpr (S::PARTS > 1) sum_groups<S, T>(s);
+    wm_slices_sum<S, T>(p, s, t, i0, j0, split, !wm_is_zero(ending.alpha), sum);
+    if constexpr (S::PARTS > 1) wm_slices_sum_groups<S, T>(s);
     wm_split_barrier(p.cluster);
-    finish<S, T>(p, ending, s, t, tile, i0, j0, split);
+    wm_slices_finish<S, T>(p, ending, s, t, tile, i0, j0, split);
     wm_split_barrier(p.cluster);
 }
 
 /** The second step through workspace: 32 outputs a block, lanes along the splits. */
 template <class S>
-__global__ void __launch_bounds__(SUM_THREADS) wm_matmul_slices_sum(WM_PARAMS(wm_split_job)) {
+__global__ void __launch_bounds__(SUM_THREADS) wm_matmul_slices_sum(WM_PARAMS(wm_slices_job)) {
     typedef typename S::Element T;
     T *lanes = wm_shared<T>();
     wm_i64 tiles = p.tiles_m * p.tiles_n * p.batch, first = (wm_i64)blockIdx.x * WM_WARP, tile = first / (S::M * S::N);
@@ -260,9 +79,9 @@ typedef struct variant {
 // clang-format off
 #define WM_SPLIT(type, T, m, n, tm, tn, groups, depth, blocks, fraction) \
     {type, m, n, groups, depth, (m) / (tm) * ((n) / (tn)) * (groups), blocks, fraction, sizeof(T), \
-     sizeof(shape<T, m, n, tm, tn, groups, depth>::shared), \
-     (const void *)wm_matmul_slices_kernel<shape<T, m, n, tm, tn, groups, depth>>, \
-     (const void *)wm_matmul_slices_sum<shape<T, m, n, tm, tn, groups, depth>>}
+     sizeof(wm_slices_shape<T, m, n, tm, tn, groups, depth>::shared), \
+     (const void *)wm_matmul_slices_kernel<wm_slices_shape<T, m, n, tm, tn, groups, depth>>, \
+     (const void *)wm_matmul_slices_sum<wm_slices_shape<T, m, n, tm, tn, groups, depth>>}
 // clang-format on
 
 static const variant variants[] = {
@@ -283,11 +102,11 @@ static wm_turned turn_of(const wmMatmulDesc *d, const variant *v) {
 }
 
 /* Knobs: variant, splits, cluster. */
-static wm_split_job job_of(const wmMatmulDesc *d, const wmMatmulArgs *args, const wm_offer *offer) {
+static wm_slices_job job_of(const wmMatmulDesc *d, const wmMatmulArgs *args, const wm_offer *offer) {
     const variant *v = variant_of(offer);
     wm_turned x = turn_of(d, v);
     wm_matmul_job plain = wm_matmul_job_of(d, args, 1, 1);
-    wm_split_job job = {};
+    wm_slices_job job = {};
     job.a = wm_panel_side_of(d, &x.a, x.swapped ? args->b : args->a, x.a.by_k);
     job.b = wm_panel_side_of(d, &x.b, x.swapped ? args->a : args->b, !x.b.by_k);
     job.k = d->k, job.batch = d->batch;
@@ -303,7 +122,7 @@ static wm_split_job job_of(const wmMatmulDesc *d, const wmMatmulArgs *args, cons
     return job;
 }
 
-static double tiles_of(const wm_split_job *job) {
+static double tiles_of(const wm_slices_job *job) {
     return (double)job->tiles_m * (double)job->tiles_n * (double)job->batch;
 }
 
@@ -313,7 +132,7 @@ static double seconds_of(wmContext *context, const wm_problem *problem, const wm
     const variant *v = variant_of(offer);
     const wm_device *device = wm_context_device(context);
     const wmMatmulArgs none = wmMatmulArgsDefault(NULL, NULL, NULL);
-    wm_split_job job = job_of(d, &none, offer);
+    wm_slices_job job = job_of(d, &none, offer);
     int complex = wm_type_is_complex(d->a.type), wide = d->a.type == WM_F64 || d->a.type == WM_C128;
     double blocks = tiles_of(&job) * job.splits, each = ceil(blocks / device->multiprocessors);
     double peak = wm_context_peak_flops(context, WM_F32, WM_COMPUTE_F32_STRICT) * (wide ? 0.5 : 1.0);
@@ -332,7 +151,7 @@ static int add_offer(wmContext *context, const wm_problem *problem, int which, i
     *out = wm_offer{};
     out->knob[0] = which, out->knob[1] = splits, out->knob[2] = cluster;
     const variant *v = variant_of(out);
-    wm_split_job job = job_of(d, &none, out);
+    wm_slices_job job = job_of(d, &none, out);
     if (tiles_of(&job) * splits >= 2147483647.0) return 0;
     if (splits > 1 && !cluster) out->workspace = (size_t)(tiles_of(&job) * splits * v->m * v->n) * v->element;
     out->capturable = out->concurrent = 1;
@@ -345,7 +164,7 @@ static int splits_wanted(wmContext *context, const wmMatmulDesc *d, int which) {
     const wmMatmulArgs none = wmMatmulArgsDefault(NULL, NULL, NULL);
     wm_offer one = {};
     one.knob[0] = which, one.knob[1] = 1;
-    wm_split_job job = job_of(d, &none, &one);
+    wm_slices_job job = job_of(d, &none, &one);
     double slots = (double)wm_context_device(context)->multiprocessors * variant_of(&one)->blocks;
     double most = (double)job.steps / 4.0, wanted = floor(slots / tiles_of(&job));
     return (int)fmin(wanted, most);
@@ -374,11 +193,11 @@ static int offer(wmContext *context, const wm_problem *problem, wm_offer *out, i
     for (int i = 0; i < VARIANTS; i++) {
         const variant *v = &variants[i];
         if (v->type != d->a.type || !suits(d, v)) continue;
-        for (int splits = 1; splits <= (clusters ? MOST_CLUSTER : 1) && count < capacity; splits *= 2)
+        for (int splits = 1; splits <= (clusters ? WM_SLICES_RANKS : 1) && count < capacity; splits *= 2)
             if (splits == 1 || d->k >= 2ll * splits * v->depth)
                 count += add_offer(context, problem, i, splits, splits > 1, &out[count]);
         int more = splits_wanted(context, d, i);
-        if (more > MOST_CLUSTER && count < capacity) count += add_offer(context, problem, i, more, 0, &out[count]);
+        if (more > WM_SLICES_RANKS && count < capacity) count += add_offer(context, problem, i, more, 0, &out[count]);
     }
     return count ? count : wm_refuse(why, "it has 2^31 tiles or more");
 }
@@ -392,7 +211,7 @@ static wmStatus make(wmContext *context, const wm_problem *, const wm_offer *off
 
 static wmStatus run(const wm_run *run) {
     const variant *v = variant_of(run->offer);
-    wm_split_job job = job_of(&run->problem->u.matmul, &run->args->matmul, run->offer);
+    wm_slices_job job = job_of(&run->problem->u.matmul, &run->args->matmul, run->offer);
     job.partial = run->workspace;
     wm_launch launch = {};
     launch.kernel = v->kernel;

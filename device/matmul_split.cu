@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * f32 products with the error of f32 out of Hopper's f16 tensor cores, for WM_COMPUTE_F32. Each row of A and column of
- * B is scaled by a power of two and cut into two f16 parts, x = (high + 2^-11 low) / scale, which have 22 bits of it:
+ * f32 and c64 products with the error of f32 out of Hopper's f16 tensor cores, for WM_COMPUTE_F32. Each row of A and
+ * column of B is scaled by a power of two and cut into two f16 parts, x = (high + 2^-11 low) / scale, which have 22
+ * bits of it:
  *
  *      A ──┐                          D = Ah·Bh + 2^-11 (Ah·Bl + Al·Bh)
  *          ├─ cut: 32 of k are 64 bytes of high and 64 of low parts, a row of shared memory of the structure of
@@ -15,7 +16,8 @@
  *
  * Floor: three products at the f16 peak, 330 TFLOP/s of 2mnk on an H200, against 51 of SGEMM. Measured there,
  * 2026-11-30, over the fastest of cuBLASLt's f32 algorithms in the same run: 1024 1.86, 2048 2.76, 4096 3.48, 8192 4.20
- * (199 TFLOP/s, 60 % of the floor); largest error a tenth of that of SGEMM without a split of k.
+ * (199 TFLOP/s, 60 % of the floor); largest error a tenth of that of SGEMM without a split of k. c64, which is an f32
+ * product of twice k and twice the columns, over its CGEMM: 1024 1.60, 4096 3.49 (186 TFLOP/s).
  * Source of the ideas: H. Ootomo and R. Yokota, "Recovering single precision accuracy from Tensor Cores while
  * surpassing the FP32 theoretical peak performance" (2022), arXiv 2203.03341.
  */
@@ -38,7 +40,7 @@ WM_KERNEL __launch_bounds__(WM_WGMMA_THREADS, 1) wm_matmul_split_multiply(WM_PAR
     wm_split_ring *s = wm_shared<wm_split_ring>();
     int rank = wm_cluster_rank(), blocks = wm_cluster_blocks();
     int first = blockIdx.x / blocks, stride = gridDim.x / blocks, units = p.w.rows * p.w.columns * p.w.batch;
-    int steps = wm_epilogue_begin<float>(p.w.epilogue).alpha != 0.0f ? p.w.steps : 0;
+    int steps = wm_is_zero(wm_split_begin(p).alpha) ? 0 : p.w.steps;
     wm_wgmma_begin(p.w, s, blocks);
     if (wm_thread() < 128) {
         wm_registers_give<40>();
@@ -65,6 +67,22 @@ typedef struct product {
     int swapped;
 } product;
 
+/* A product of c64 as one of f32 (device/matmul_split.cuh); any other as it is. */
+static wmMatmulDesc real_of(const wmMatmulDesc *d) {
+    wmMatmulDesc r = *d;
+    if (d->a.type != WM_C64) return r;
+    wmMatrixDesc *const all[4] = {&r.a, &r.b, &r.c, &r.d};
+    for (wmMatrixDesc *x : all) {
+        x->type = WM_F32;
+        x->ld *= 2, x->batch_stride *= 2;
+    }
+    r.bias_type = WM_F32;
+    r.k *= 2;
+    (d->d.order == WM_COL_MAJOR ? r.m : r.n) *= 2;
+    return r;
+}
+
+/* Of the product of f32. */
 static product product_of(const wmMatmulDesc *d) {
     product x = {};
     x.swapped = d->d.order == WM_COL_MAJOR;
@@ -108,8 +126,7 @@ static room room_of(const wmMatmulDesc *d) {
 
 /* Waves of tiles at what an H200 sustains, and the cutting: read twice, the second time mostly from a cache, and
  * written. */
-static double estimate(wmContext *context, const wm_problem *problem, const wm_offer *offer) {
-    const wmMatmulDesc *d = &problem->u.matmul;
+static double estimate(wmContext *context, const wmMatmulDesc *d, const wm_offer *offer) {
     const wm_device *device = wm_context_device(context);
     product x = product_of(d);
     int cluster = offer->knob[0], together = device->multiprocessors / cluster;
@@ -121,24 +138,34 @@ static double estimate(wmContext *context, const wm_problem *problem, const wm_o
     return work + cut + 7e-6;
 }
 
+/* Why it does not take this; r: as a product of f32. */
+static const char *refusal(wmContext *context, const wmMatmulDesc *d, const wmMatmulDesc *r) {
+    int complex = d->a.type == WM_C64;
+    if (!complex && (d->a.type != WM_F32 || d->b.type != WM_F32)) return "A or B is neither f32 nor c64";
+    if (d->compute != WM_COMPUTE_F32) return "compute is not f32";
+    if (r->k < 64 || r->k > 65536) return complex ? "k is not from 32 to 32768" : "k is not from 64 to 65536";
+    if (complex && (d->b.type != WM_C64 || d->c.type != WM_C64 || d->d.type != WM_C64)) return "not all are c64";
+    if (complex && d->c.order != d->d.order) return "C's order is not D's";
+    if (complex && d->bias && (d->bias_type != WM_C64 || (d->bias == WM_BIAS_N) != (d->d.order == WM_ROW_MAJOR)))
+        return "the bias is not along D's contiguous side";
+    product x = product_of(r);
+    if (x.groups[0] * x.matrices[0] + x.groups[1] * x.matrices[1] >= WM_WGMMA_MOST) return "it has 2^34 rows or more";
+    return wm_wgmma_refusal(context, r);
+}
+
 static int offer(wmContext *context, const wm_problem *problem, wm_offer *out, int capacity, wm_why *why) {
-    const wmMatmulDesc *d = &problem->u.matmul;
-    const char *reason = wm_wgmma_refusal(context, d);
+    wmMatmulDesc r = real_of(&problem->u.matmul);
+    const char *reason = refusal(context, &problem->u.matmul, &r);
     int count = 0;
     if (reason) return wm_refuse(why, "%s", reason);
-    if (d->a.type != WM_F32 || d->b.type != WM_F32) return wm_refuse(why, "A or B is not f32");
-    if (d->compute != WM_COMPUTE_F32) return wm_refuse(why, "compute is not f32");
-    if (d->k < 64 || d->k > 65536) return wm_refuse(why, "k = %lld is not from 64 to 65536", (long long)d->k);
-    product x = product_of(d);
-    if (x.groups[0] * x.matrices[0] + x.groups[1] * x.matrices[1] >= WM_WGMMA_MOST)
-        return wm_refuse(why, "there are 2^34 rows or more");
+    product x = product_of(&r);
     for (int cluster = 1; cluster <= (x.rows[0] > WM_WGMMA_M ? 2 : 1) && count < capacity; cluster++) {
         wm_offer variant = {};
         variant.knob[0] = cluster;
         variant.knob[1] = 16;
         variant.capturable = variant.concurrent = 1;
-        variant.workspace = room_of(d).end;
-        variant.seconds = estimate(context, problem, &variant);
+        variant.workspace = room_of(&r).end;
+        variant.seconds = estimate(context, &r, &variant);
         out[count++] = variant;
     }
     return count;
@@ -155,10 +182,13 @@ static wm_split_operand operand_of(const wm_run *run, const product *x, const ro
     const wmMatmulArgs *args = &run->args->matmul;
     char *base = static_cast<char *>(run->workspace);
     const wmMatrixDesc *desc = x->desc[i];
+    int complex = run->problem->u.matmul.a.type == WM_C64, unit = complex ? 2 : 1;
     wm_split_operand o = {};
+    o.complex = complex ? 1 + i : 0;
+    o.sign = desc->op == WM_OP_CONJ_TRANSPOSE ? -1.0f : 1.0f;
     o.from = static_cast<const float *>(i == x->swapped ? args->a : args->b);
-    o.row = x->contiguous[i] ? 1 : desc->ld;
-    o.col = x->contiguous[i] ? desc->ld : 1;
+    o.row = x->contiguous[i] ? unit : desc->ld;
+    o.col = x->contiguous[i] ? desc->ld : unit;
     o.batch = desc->batch_stride;
     o.rows = (int)x->rows[i];
     o.vector = !x->contiguous[i] && wm_matrix_is_vector(desc);
@@ -183,8 +213,7 @@ static wm_tensor parts_tensor(const wm_split_operand *o, int64_t steps, int tile
     return t;
 }
 
-static wmStatus make_maps(const wm_run *run, wm_split_job *job) {
-    const wmMatmulDesc *d = &run->problem->u.matmul;
+static wmStatus make_maps(const wm_run *run, const wmMatmulDesc *d, wm_split_job *job) {
     const wm_gpu *gpu = wm_context_gpu(run->context);
     wm_tensor a = parts_tensor(&job->a, steps_of(d), WM_WGMMA_M);
     wm_tensor b = parts_tensor(&job->b, steps_of(d), WM_SPLIT_N / run->offer->knob[0]);
@@ -196,19 +225,23 @@ static wmStatus make_maps(const wm_run *run, wm_split_job *job) {
 }
 
 static wmStatus run(const wm_run *run) {
-    const wmMatmulDesc *d = &run->problem->u.matmul;
+    const wmMatmulDesc *posed = &run->problem->u.matmul, real = real_of(posed), *d = &real;
+    const wmMatmulArgs *args = &run->args->matmul;
     product x = product_of(d);
     room r = room_of(d);
     wm_split_job job = {};
     job.w = wm_wgmma_job_of(d, x.rows[0], x.rows[1], WM_SPLIT_N, run->offer->knob[0], run->offer->knob[1]);
     job.w.steps = (int)steps_of(d);
-    job.w.epilogue = wm_matmul_job_of(d, &run->args->matmul, WM_WGMMA_M, WM_SPLIT_N).epilogue;
+    job.w.epilogue = wm_matmul_job_of(d, args, WM_WGMMA_M, WM_SPLIT_N).epilogue;
+    job.posed = wm_matmul_job_of(posed, args, WM_WGMMA_M, WM_SPLIT_N).epilogue;
+    job.complex = posed->a.type == WM_C64;
+    job.alpha = job.posed.alpha, job.beta = job.posed.beta;
     job.a = operand_of(run, &x, &r, 0);
     job.b = operand_of(run, &x, &r, 1);
     job.k = (int)d->k;
     job.swapped = x.swapped;
     job.slack = fmaxf(0x1p-21f, (float)d->k * 0x1p-26f);
-    WM_TRY(make_maps(run, &job));
+    WM_TRY(make_maps(run, d, &job));
     wm_launch cut = {};
     cut.kernel = (const void *)wm_matmul_split_cut;
     cut.grid = wm_dim3{(unsigned)(x.groups[0] * x.matrices[0] + x.groups[1] * x.matrices[1]), 1, 1};
@@ -231,8 +264,8 @@ extern "C" const wm_solver wm_matmul_split = {
     WM_OURS,
     1, /* version */
     0, /* judge */
-    WM_MM_F32 | WM_MM_MIXED | WM_MM_TRANSPOSE | WM_MM_CONJUGATE | WM_MM_COL_MAJOR | WM_MM_BATCH | WM_MM_BIAS |
-        WM_MM_ACTIVATION | WM_MM_C_LAYOUT | WM_MM_UNALIGNED,
+    WM_MM_F32 | WM_MM_C64 | WM_MM_MIXED | WM_MM_TRANSPOSE | WM_MM_CONJUGATE | WM_MM_COL_MAJOR | WM_MM_BATCH |
+        WM_MM_BIAS | WM_MM_ACTIVATION | WM_MM_C_LAYOUT | WM_MM_UNALIGNED,
     {"cluster", "group", nullptr},
     offer,
     make,

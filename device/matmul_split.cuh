@@ -6,6 +6,7 @@
 #ifndef WM_DEVICE_MATMUL_SPLIT_CUH
 #define WM_DEVICE_MATMUL_SPLIT_CUH
 
+#include "device/matmul_element.cuh"
 #include "device/matmul_wgmma.cuh"
 
 enum {
@@ -17,11 +18,19 @@ enum {
     WM_SPLIT_TOP = 14 /* the largest element of a row is scaled to 2^14 ≤ |x| < 2^15 */
 };
 
-/** An operand: its rows are A's, or B's columns. */
+/**
+ * An operand: its rows are A's, or B's columns. A product of c64 is one of f32 with k, and B's columns, twice as many,
+ * whose D is the complex one as it lies in memory:
+ *
+ *     row of A: ar ai ar ai …        columns of B: br bi        one complex b a step, by two of k
+ *                                                 -bi br
+ */
 typedef struct wm_split_operand {
     const float *from;
-    wm_i64 row, col, batch; /* elements between rows, along k, between matrices */
-    int rows, vector;       /* vector: k is contiguous and groups of four are 16-byte aligned */
+    wm_i64 row, col, batch; /* floats between rows, along k, between matrices; of complex elements where they are */
+    int rows, vector;       /* vector: k is contiguous and groups of four floats are 16-byte aligned */
+    int complex;            /* 0: f32; 1: rows of A; 2: columns of B */
+    float sign;             /* of imaginary parts: -1 to conjugate */
     wm_i64 groups;          /* blocks of the pass for one matrix: rows in eights */
     wm_i64 matrices;
     wm_u16 *parts;  /* [matrices][rows][steps][2][32] */
@@ -34,6 +43,9 @@ typedef struct wm_split_job {
     wm_split_operand a, b;
     int k, swapped; /* swapped: D's rows are the problem's columns */
     float slack;    /* relative error of an element that is still a fit */
+    int complex;
+    wm_scalar_ref alpha, beta; /* complex ones */
+    wm_epilogue posed;         /* of the problem; w's is of the product in f32 */
 } wm_split_job;
 
 /** Shared memory of the product. */
@@ -47,18 +59,40 @@ typedef struct wm_split_ring {
 
 /* ---- Cutting ---- */
 
+/** Row i of matrix t. */
+WM_DEVICE const float *wm_split_row(const wm_split_operand &x, wm_i64 t, wm_i64 i) {
+    return x.from + t * x.batch + (x.complex == 2 ? i >> 1 : i) * x.row;
+}
+
+/** Element k of row i, which begins at `row`. */
+WM_DEVICE float wm_split_element(const wm_split_operand &x, const float *row, wm_i64 i, int k) {
+    if (!x.complex) return row[k * x.col];
+    int turned = x.complex == 2 ? (int)i & 1 : 0, part = (k & 1) ^ turned;
+    float v = row[(k >> 1) * x.col + part];
+    if (part) v *= x.sign;
+    return x.complex == 2 && (k & 1) && !turned ? -v : v;
+}
+
 /** Eight elements along k from k0; those that don't exist are zero. */
-WM_DEVICE void wm_split_load(const wm_split_operand &x, const float *row, int k, int k0, bool there, float (&v)[8]) {
+WM_DEVICE void wm_split_load(const wm_split_operand &x, const float *row, wm_i64 i, int k, int k0, bool there,
+                             float (&v)[8]) {
     if (x.vector && there && k0 + 8 <= k) {
         WM_UNROLL
         for (int h = 0; h < 2; h++) {
             float4 four = *reinterpret_cast<const float4 *>(row + k0 + 4 * h);
             v[4 * h] = four.x, v[4 * h + 1] = four.y, v[4 * h + 2] = four.z, v[4 * h + 3] = four.w;
         }
+        if (!x.complex) return;
+        WM_UNROLL
+        for (int e = 0; e < 8; e += 2) {
+            float re = v[e], im = v[e + 1] * x.sign;
+            v[e] = x.complex == 2 && (i & 1) ? im : re;
+            v[e + 1] = x.complex == 1 ? im : i & 1 ? re : -im;
+        }
         return;
     }
     WM_UNROLL
-    for (int e = 0; e < 8; e++) v[e] = there && k0 + e < k ? row[(k0 + e) * x.col] : 0.0f;
+    for (int e = 0; e < 8; e++) v[e] = there && k0 + e < k ? wm_split_element(x, row, i, k0 + e) : 0.0f;
 }
 
 /** The power of two that brings a row whose largest bits are `top` to 2^14 … 2^15, or 0 where none should. */
@@ -100,11 +134,11 @@ WM_DEVICE void wm_split_rows(const wm_split_operand &x, wm_split_shared *s, int 
     int lane = wm_lane(), warp = wm_warp(), along = lane / 8 * 8, steps = (k + WM_SPLIT_K - 1) / WM_SPLIT_K;
     wm_i64 t = group / x.groups, i = (group - t * x.groups) * WM_SPLIT_ROWS + lane % 8;
     bool there = i < x.rows, misfit = false;
-    const float *row = x.from + t * x.batch + i * x.row;
+    const float *row = wm_split_row(x, t, there ? i : 0);
     wm_u32 top = 0;
     float v[8];
     for (int step = warp; step < steps; step += 8) {
-        wm_split_load(x, row, k, step * WM_SPLIT_K + along, there, v);
+        wm_split_load(x, row, i, k, step * WM_SPLIT_K + along, there, v);
         WM_UNROLL
         for (int e = 0; e < 8; e++) top = wm_max(top, __float_as_uint(v[e]) & 0x7fffffffu);
     }
@@ -118,7 +152,7 @@ WM_DEVICE void wm_split_rows(const wm_split_operand &x, wm_split_shared *s, int 
     wm_u16 *parts = x.parts + ((t * x.rows + i) * steps) * 2 * WM_SPLIT_K + along;
     for (int step = warp; step < steps; step += 8) {
         wm_u32 high[4], low[4];
-        wm_split_load(x, row, k, step * WM_SPLIT_K + along, there, v);
+        wm_split_load(x, row, i, k, step * WM_SPLIT_K + along, there, v);
         misfit |= wm_split_cut(v, scale, slack, high, low);
         if (!there) continue;
         uint4 *to = reinterpret_cast<uint4 *>(parts + (wm_i64)step * 2 * WM_SPLIT_K);
@@ -147,15 +181,49 @@ WM_DEVICE void wm_split_plain_load(const wm_split_operand &x, int t, int first, 
         int row = x.col == 1 ? e / WM_SPLIT_PLAIN_K : e % 128, q = x.col == 1 ? e % WM_SPLIT_PLAIN_K : e / 128;
         bool there = first + row < x.rows && k0 + q < k;
         to[q * WM_SPLIT_PLAIN_STRIDE + row] =
-            there ? x.from[t * x.batch + (wm_i64)(first + row) * x.row + (wm_i64)(k0 + q) * x.col] : 0.0f;
+            there ? wm_split_element(x, wm_split_row(x, t, first + row), first + row, k0 + q) : 0.0f;
     }
 }
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
+/** alpha and beta; steps: of k, 0 without a product. */
+typedef struct wm_split_scalars {
+    float2 alpha, beta;
+} wm_split_scalars;
+
+WM_DEVICE wm_split_scalars wm_split_begin(const wm_split_job &p) {
+    if (p.complex) return wm_split_scalars{wm_complex_scalar(p.alpha, float2{}), wm_complex_scalar(p.beta, float2{})};
+    wm_epilogue_scalars<float> real = wm_epilogue_begin<float>(p.w.epilogue);
+    return wm_split_scalars{
+        float2{real.alpha, 0.0f},
+        float2{real.beta,  0.0f}
+    };
+}
+
+/** From a tile of sums in `room` to D, by all 256 multiplying threads. The epilogue's C, D and bias are of the problem
+ * as it is posed. */
+WM_DEVICE void wm_split_finish(const wm_split_job &p, const wm_split_scalars &scalars, wm_wgmma_tile tile,
+                               const float *room) {
+    wm_ending<float2> both = {scalars.alpha, scalars.beta, 1.0f};
+    wm_epilogue_scalars<float> real = {scalars.alpha.x, scalars.beta.x, 1.0f};
+    int step = p.complex ? 2 : 1;
+#pragma unroll 1
+    for (int e = (wm_thread() - 128) * step; e < 128 * WM_SPLIT_N; e += 256 * step) {
+        int i = tile.i + e / WM_SPLIT_N, j = tile.j + e % WM_SPLIT_N;
+        if (i >= p.w.m || j >= p.w.n) continue;
+        if (p.complex) {
+            float2 sum = *reinterpret_cast<const float2 *>(room + e);
+            wm_ending_store(p.posed, both, tile.t, p.swapped ? j / 2 : i, p.swapped ? i : j / 2, sum);
+        } else {
+            wm_epilogue_store(p.posed, real, tile.t, p.swapped ? j : i, p.swapped ? i : j, room[e]);
+        }
+    }
+    wm_barrier_named(3, 256);
+}
+
 /** All 256 multiplying threads; `room`: 48 KB. */
-WM_DEVICE void wm_split_plain(const wm_split_job &p, const wm_epilogue_scalars<float> &scalars, wm_wgmma_tile tile,
-                              float *room) {
+WM_DEVICE void wm_split_plain(const wm_split_job &p, const wm_split_scalars &scalars, wm_wgmma_tile tile, float *room) {
     int thread = wm_thread() - 128, row = thread / 16 * 8, column = thread % 16 * 2;
     float *a = room, *b = room + WM_SPLIT_PLAIN_K * WM_SPLIT_PLAIN_STRIDE, sum[8][6] = {};
     int ta = p.w.a_batch ? tile.t : 0, tb = p.w.b_batch ? tile.t : 0;
@@ -178,13 +246,7 @@ WM_DEVICE void wm_split_plain(const wm_split_job &p, const wm_epilogue_scalars<f
     for (int i = 0; i < 8; i++) WM_UNROLL
     for (int j = 0; j < 6; j++) room[(row + i) * WM_SPLIT_N + column + j % 2 + j / 2 * 32] = sum[i][j];
     wm_barrier_named(3, 256);
-#pragma unroll 1
-    for (int e = thread; e < 128 * WM_SPLIT_N; e += 256) {
-        int i = tile.i + e / WM_SPLIT_N, j = tile.j + e % WM_SPLIT_N;
-        if (i < p.w.m && j < p.w.n)
-            wm_epilogue_store(p.w.epilogue, scalars, tile.t, p.swapped ? j : i, p.swapped ? i : j, room[e]);
-    }
-    wm_barrier_named(3, 256);
+    wm_split_finish(p, scalars, tile, room);
 }
 
 /* ---- The product of the parts ---- */
@@ -283,23 +345,56 @@ WM_DEVICE void wm_split_columns(const wm_split_job &p, wm_wgmma_tile tile, int w
     wm_barrier_named(1 + warpgroup, 128);
 }
 
+/** Neighbouring sums are a complex number: times alpha. */
+WM_DEVICE void wm_split_turn(float2 alpha, float (&sum)[WM_SPLIT_N / 2]) {
+    WM_UNROLL
+    for (int e = 0; e < WM_SPLIT_N / 2; e += 2) {
+        float2 x = wm_times(alpha, float2{sum[e], sum[e + 1]});
+        sum[e] = x.x, sum[e + 1] = x.y;
+    }
+}
+
+/** A warp's rows of sums to `room`, where the whole tile has its place. */
+WM_DEVICE void wm_split_dump(float *room, const float (&sum)[WM_SPLIT_N / 2]) {
+    int lane = wm_wgmma_lane(), first = (wm_warp() - 4) * 16;
+    if (lane == 0) wm_tma_wait_read<0>();
+    wm_barrier_named(3, 256); /* all have read their totals, and are here for the same tile */
+    WM_UNROLL
+    for (int e = 0; e < WM_SPLIT_N / 2; e += 2) {
+        int row = first + lane / 4 + e / 2 % 2 * 8, column = e / 4 * 8 + lane % 4 * 2;
+        *reinterpret_cast<float2 *>(room + row * WM_SPLIT_N + column) = float2{sum[e], sum[e + 1]};
+    }
+    wm_barrier_named(3, 256);
+}
+
 /** From the sums of a tile to D. */
 WM_DEVICE void wm_split_leave(const wm_split_job &p, wm_split_ring *s, int steps, int unit,
                               float (&sum)[WM_SPLIT_N / 2]) {
     int blocks = wm_cluster_blocks(), warp = wm_warp() - 4;
-    wm_epilogue_scalars<float> scalars = wm_epilogue_begin<float>(p.w.epilogue);
+    wm_split_scalars scalars = wm_split_begin(p);
     wm_wgmma_tile tile = wm_wgmma_tile_of<WM_SPLIT_N>(p.w, unit, wm_cluster_rank(), blocks);
-    if (steps == 0) scalars.alpha = 0.0f;
+    float *room = reinterpret_cast<float *>(s->room[0]);
+    if (steps == 0) scalars.alpha = float2{};
     if (steps && wm_split_misfit(p, tile)) {
         if (wm_lane() == 0) wm_tma_wait_read<0>();
-        wm_split_plain(p, scalars, tile, reinterpret_cast<float *>(s->room[0]));
+        wm_split_plain(p, scalars, tile, room);
         return;
     }
+    if (steps) wm_split_unscale(p, wm_wgmma_tile{tile.t, tile.i + warp * 16, tile.j}, s->scale[warp / 4], sum);
+    if (scalars.beta.y != 0.0f) { /* complex times C: rare, and slow */
+        wm_split_dump(room, sum);
+        wm_split_finish(p, scalars, tile, room);
+        return;
+    }
+    if (scalars.alpha.y != 0.0f) {
+        wm_split_turn(scalars.alpha, sum);
+        scalars.alpha.x = 1.0f;
+    }
     tile.i += warp * 16;
-    if (steps) wm_split_unscale(p, tile, s->scale[warp / 4], sum);
     wm_barrier_warp(); /* the totals have been read */
-    wm_wgmma_out<WM_SPLIT_N, 1>(p.w, scalars, reinterpret_cast<unsigned char(*)[2048]>(s->room[warp]),
-                                s->bias[warp / 4], tile, p.w.map_d && steps && scalars.beta == 0.0f, sum);
+    wm_epilogue_scalars<float> real = {scalars.alpha.x, scalars.beta.x, 1.0f};
+    wm_wgmma_out<WM_SPLIT_N, 1>(p.w, real, reinterpret_cast<unsigned char(*)[2048]>(s->room[warp]), s->bias[warp / 4],
+                                tile, p.w.map_d && steps && real.beta == 0.0f, sum);
 }
 
 /** One multiplying warpgroup. */

@@ -134,6 +134,8 @@ wmStatus wm_matmul_args_check(const wmPlan *plan, int reach, wm_args *out, int *
         WM_TRY(check_matrix(plan, args->b, &d->b, "b", reach));
     }
     WM_TRY(check_matrix(plan, args->d, &d->d, "d", reach));
+    if (d->batch_mode == WM_BATCH_GROUPED)
+        WM_TRY(wm_pointer_check(plan, args->groups, (int64_t)sizeof(int64_t), "groups", reach));
     if (!args->c) {
         if ((d->c.type != d->d.type || d->c.order != d->d.order || d->c.ld != d->d.ld ||
              d->c.batch_stride != d->d.batch_stride) &&
@@ -179,7 +181,7 @@ wmStatus wmMatmul(wmContext *context, const wmMatmulDesc *desc, const wmMatmulAr
     WM_TRY(wm_problem_from_matmul(&problem, desc, wmContextPlace(context)));
     WM_TRY(wm_copy_sized(&copy, sizeof copy, sizeof copy, args, "args"));
     wmMatmulDesc *d = &problem.u.matmul;
-    if (d->batch_mode == WM_BATCH_STRIDED) {
+    if (d->batch_mode != WM_BATCH_POINTERS) {
         promise(&d->a, &desc->a, copy.a);
         promise(&d->b, &desc->b, copy.b);
         promise(&d->c, &desc->c, copy.c ? copy.c : copy.d);

@@ -7,11 +7,11 @@
 static const char *const orders[] = {"row", "col", NULL};
 static const char *const ops[] = {"n", "t", "c", NULL};
 static const char *const scales[] = {"none", "tensor", NULL};
-static const char *const batch_modes[] = {"strided", "pointers", NULL};
+static const char *const batch_modes[] = {"strided", "pointers", "grouped", NULL};
 static const char *const computes[] = {"default", "f32", "f32_strict", "tf32", "f64", "i32", NULL};
 static const char *const biases[] = {"none", "n", "m", NULL};
 static const char *const activations[] = {"none", "relu", "gelu_tanh", "gelu_erf", NULL};
-static const char *const determinisms[] = {"run_to_run", "not_guaranteed", "gpu_to_gpu", NULL};
+static const char *const determinisms[] = {"run_to_run", "not_guaranteed", "gpu_to_gpu", "batch_invariant", NULL};
 static const char *const places[] = {"auto", "gpu", "cpu", NULL};
 static const char *const kinds[] = {"c2c", "r2c", "c2r", NULL};
 static const char *const directions[] = {"forward", "inverse", NULL};

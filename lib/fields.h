@@ -82,6 +82,11 @@ wm_shape wm_matmul_shape(const wmMatmulDesc *desc, char which);
  * bytes. */
 int64_t wm_matrix_span(const wmMatrixDesc *matrix, wm_shape shape, int64_t batch);
 
+/** Some groups to measure and test a grouped batch with: sizes from none to the desc's, matrices one behind the other,
+ * wm_matmul_group_span elements from one to the next. */
+void wm_matmul_group_example(const wmMatmulDesc *desc, int64_t group, wmMatmulGroup *out);
+int64_t wm_matmul_group_span(const wmMatmulDesc *desc, const wmMatrixDesc *matrix, char which);
+
 /** Elements from the first to the last of one side of a transform; -1: overflow. */
 int64_t wm_fft_span(const wmFftDesc *desc, int output);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Images: layout, random inputs, copies. */
 #include "context_internal.h"
+#include "fields.h"
 #include "image.h"
 #include "reference/number.h"
 #include <stdlib.h>
@@ -147,12 +148,24 @@ static wmStatus fill_pointers(const wm_image *image, int copy) {
     return WM_OK;
 }
 
+static wmStatus fill_groups(const wm_image *image, const wm_region *region, unsigned char *to) {
+    const wmMatmulDesc *d = &image->problem->u.matmul;
+    if (region->bytes == 0) return WM_OK;
+    wmMatmulGroup *host = (wmMatmulGroup *)malloc(region->bytes);
+    if (!host) return wm_fail(WM_ERR_MEMORY, "out of host memory");
+    for (int64_t t = 0; t < d->batch; t++) wm_matmul_group_example(d, t, &host[t]);
+    wmStatus status = wm_image_move(image, to, host, region->bytes);
+    free(host);
+    return status;
+}
+
 static wmStatus fill(const wm_image *image, uint64_t seed) {
     WM_TRY(wm_image_fill(image, image->memory, POISON, image->bytes));
     for (int i = 0; i < image->regions; i++) {
         const wm_region *region = &image->region[i];
         if (region->operand < 0) continue;
         wm_role role = image->operand[region->operand].role;
+        if (role == WM_GROUPS) WM_TRY(fill_groups(image, region, image->memory + region->offset));
         if (role != WM_INPUT && role != WM_IN_OUT) continue;
         WM_TRY(fill_input(image, region, image->memory + region->offset, &seed));
     }

@@ -38,6 +38,23 @@ static inline const void *wm_matrix_at(const wmMatmulDesc *desc, const wmMatrixD
     return (const char *)arg + t * x->batch_stride * (int64_t)wmTypeSize(x->type);
 }
 
+/** Group g of a grouped batch as a product of its own; host side, so on the CPU place. */
+static inline void wm_matmul_group_of(const wmMatmulDesc *desc, const wmMatmulArgs *args, const wmMatmulGroup *g,
+                                      wmMatmulDesc *one, wmMatmulArgs *one_args) {
+    *one = *desc;
+    *one_args = *args;
+    one->batch = 1;
+    one->batch_mode = WM_BATCH_STRIDED;
+    one->m = g->m < 0 ? 0 : g->m < desc->m ? g->m : desc->m;
+    one->n = g->n < 0 ? 0 : g->n < desc->n ? g->n : desc->n;
+    one->k = g->k < 0 ? 0 : g->k < desc->k ? g->k : desc->k;
+    int64_t c = args->c == args->d ? g->d : g->c;
+    one_args->a = (const char *)args->a + g->a * (int64_t)wmTypeSize(desc->a.type);
+    one_args->b = (const char *)args->b + g->b * (int64_t)wmTypeSize(desc->b.type);
+    one_args->c = (const char *)args->c + c * (int64_t)wmTypeSize(desc->c.type);
+    one_args->d = (char *)args->d + g->d * (int64_t)wmTypeSize(desc->d.type);
+}
+
 /** The type that alpha and beta are converted to. */
 static inline wmType wm_matmul_scale_type(const wmMatmulDesc *desc) {
     switch (desc->a.type) {

@@ -81,10 +81,43 @@ static wmStatus ask(wmContext *context, const wm_solver *solver, const wm_proble
     return add_refusal(out, solver, &why);
 }
 
+/*
+ * Solvers whose sums do not know how many rows there are, in the order of preference. Only the first that takes a
+ * problem is used, whatever m is: which one that is, is decided by types, n, k and layouts alone. gelu of matmul_wgmma
+ * is left out, since it shares a reciprocal between neighbours, which may be two rows.
+ */
+static const struct {
+    const char *name;
+    wmActivation most;
+} invariant[] = {
+    {"matmul_wgmma",     WM_ACT_RELU    },
+    {"matmul_tiled",     WM_ACT_GELU_ERF},
+    {"matmul_naive",     WM_ACT_GELU_ERF},
+    {"matmul_naive_cpu", WM_ACT_GELU_ERF},
+};
+
+static const wm_solver *solver_named(const wmContext *context, const char *name) {
+    for (int i = 0; i < context->solver_count; i++)
+        if (strcmp(context->solvers[i]->name, name) == 0 && context->solvers[i]->place == context->place)
+            return context->solvers[i];
+    return NULL;
+}
+
+static wmStatus search_invariant(wmContext *context, const wm_problem *problem, size_t limit, wm_found *out) {
+    for (size_t i = 0; i < sizeof invariant / sizeof *invariant && out->count == 0; i++) {
+        const wm_solver *solver = solver_named(context, invariant[i].name);
+        if (solver && problem->u.matmul.activation <= invariant[i].most)
+            WM_TRY(ask(context, solver, problem, limit, out));
+    }
+    return WM_OK;
+}
+
 wmStatus wm_search_offers(wmContext *context, const wm_problem *problem, int64_t workspace_limit, wm_found *out) {
     size_t limit = (size_t)(workspace_limit == 0 ? DEFAULT_WORKSPACE : workspace_limit < 0 ? 0 : workspace_limit);
     memset(out, 0, sizeof *out);
     out->chosen = -1;
+    if (problem->op == WM_MATMUL && problem->u.matmul.determinism == WM_BATCH_INVARIANT)
+        return search_invariant(context, problem, limit, out);
     for (int i = 0; i < context->solver_count; i++) {
         const wm_solver *solver = context->solvers[i];
         if (solver->op != problem->op || solver->place != context->place) continue;

@@ -75,6 +75,7 @@ enum {
     WM_MM_STRICT = 1 << 19,     /* f32 multiply-adds only */
     WM_MM_UNALIGNED = 1 << 20,  /* a promised alignment under 16 bytes */
     WM_MM_GPU_TO_GPU = 1 << 21, /* the same bits everywhere */
+    WM_MM_GROUPED = 1 << 22,    /* sizes read when it runs */
     /* fft */
     WM_FFT_F32 = 1 << 0,
     WM_FFT_F64 = 1 << 1,
@@ -144,7 +145,8 @@ typedef enum wm_role {
     WM_INPUT,
     WM_OUTPUT,
     WM_IN_OUT, /* read, then overwritten: an in-place transform */
-    WM_POINTERS_TO
+    WM_POINTERS_TO,
+    WM_GROUPS /* wmMatmulGroup, as 7 numbers each */
 } wm_role;
 
 /** One operand as memory: `elements` of `type` from the lowest address touched to the highest. */

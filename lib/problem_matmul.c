@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products as problems: defaults, shapes, features, cost, operands and bound. */
 #include "fields.h"
+#include "matmul_view.h"
 #include "operation.h"
 
 #include <math.h>
@@ -80,7 +81,7 @@ void wm_matmul_resolve(wmMatmulDesc *d) {
     resolve_layout(&d->a, wm_matmul_shape(d, 'a'));
     resolve_layout(&d->b, wm_matmul_shape(d, 'b'));
     resolve_layout(&d->c, wm_matmul_shape(d, 'c'));
-    if (d->batch_mode == WM_BATCH_POINTERS || d->batch == 1)
+    if (d->batch_mode != WM_BATCH_STRIDED || d->batch == 1)
         d->a.batch_stride = d->b.batch_stride = d->c.batch_stride = d->d.batch_stride = 0;
 }
 
@@ -120,6 +121,7 @@ static uint64_t layout_features(const wmMatmulDesc *d) {
     if (d->a.order || d->b.order || d->c.order || d->d.order) need |= WM_MM_COL_MAJOR;
     if (d->batch != 1) need |= WM_MM_BATCH;
     if (d->batch_mode == WM_BATCH_POINTERS) need |= WM_MM_POINTERS;
+    if (d->batch_mode == WM_BATCH_GROUPED) need |= WM_MM_GROUPED;
     if (d->c.type != d->d.type || d->c.order != d->d.order || d->c.ld != d->d.ld) need |= WM_MM_C_LAYOUT;
     int64_t align = d->a.align;
     if (d->b.align < align) align = d->b.align;
@@ -147,8 +149,44 @@ static double matrices(const wmMatrixDesc *matrix, int64_t batch) {
     return matrix->batch_stride == 0 && batch > 0 ? 1.0 : (double)batch;
 }
 
+/* ---- Grouped batches ---- */
+
+int64_t wm_matmul_group_span(const wmMatmulDesc *d, const wmMatrixDesc *matrix, char which) {
+    return (wm_matrix_span(matrix, wm_matmul_shape(d, which), 1) + 255) / 256 * 256;
+}
+
+void wm_matmul_group_example(const wmMatmulDesc *d, int64_t group, wmMatmulGroup *out) {
+    static const int eighths[] = {8, 3, 0, 6, 1, 8, 5, 2};
+    int64_t part = eighths[group % 8];
+    out->m = d->m / 8 * part + d->m % 8 * part / 8;
+    out->n = group % 5 == 3 ? d->n - d->n / 3 : d->n;
+    out->k = group % 7 == 4 ? d->k / 2 : group % 11 == 6 ? 0 : d->k;
+    out->a = group * wm_matmul_group_span(d, &d->a, 'a');
+    out->b = group * wm_matmul_group_span(d, &d->b, 'b');
+    out->c = group * wm_matmul_group_span(d, &d->c, 'c');
+    out->d = group * wm_matmul_group_span(d, &d->d, 'd');
+}
+
+/* Of the example, which repeats itself after REPEAT groups: the work of a run is known only when it runs. */
+static wm_cost grouped_cost(const wmMatmulDesc *d) {
+    enum { REPEAT = 8 * 5 * 7 * 11 };
+    int64_t some = d->batch < REPEAT ? d->batch : REPEAT;
+    double times = some > 0 ? (double)d->batch / (double)some : 0.0;
+    wm_cost cost = {0, 0};
+    wmMatmulGroup g;
+    for (int64_t t = 0; t < some; t++) {
+        wm_matmul_group_example(d, t, &g);
+        double m = (double)g.m, n = (double)g.n, k = (double)g.k;
+        cost.flops += 2.0 * m * n * k * (wm_type_is_complex(d->a.type) ? 4.0 : 1.0);
+        cost.bytes += m * k * (double)wmTypeSize(d->a.type) + k * n * (double)wmTypeSize(d->b.type) +
+                      m * n * (double)wmTypeSize(d->d.type);
+    }
+    return (wm_cost){cost.flops * times, cost.bytes * times};
+}
+
 static wm_cost matmul_cost(const wm_problem *problem) {
     const wmMatmulDesc *d = &problem->u.matmul;
+    if (d->batch_mode == WM_BATCH_GROUPED) return grouped_cost(d);
     double m = (double)d->m, n = (double)d->n, k = (double)d->k, batch = (double)d->batch;
     int shared = d->batch_mode == WM_BATCH_STRIDED && d->batch > 1;
     double a = m * k * (double)wmTypeSize(d->a.type) * (shared ? matrices(&d->a, d->batch) : batch);
@@ -159,17 +197,19 @@ static wm_cost matmul_cost(const wm_problem *problem) {
 
 /* The order of operands; bind reads the same. C is left out: the plain execution has beta 0. */
 enum { OPERAND_A, OPERAND_B, OPERAND_D, OPERAND_FIXED };
+enum { GROUP_NUMBERS = sizeof(wmMatmulGroup) / sizeof(int64_t) };
 
 static void add_matrix(wm_operand *out, const char *name, const wmMatmulDesc *d, const wmMatrixDesc *matrix,
                        wm_role role) {
     wmMatrixDesc one = *matrix;
-    if (d->batch_mode == WM_BATCH_POINTERS) /* the pointed-to matrices stand one behind the other */
-        one.batch_stride = wm_matrix_span(matrix, wm_matmul_shape(d, name[0]), 1);
+    if (d->batch_mode != WM_BATCH_STRIDED) /* one behind the other, each aligned as promised */
+        one.batch_stride = wm_matmul_group_span(d, matrix, name[0]);
     *out = (wm_operand){name, matrix->type, wm_matrix_span(&one, wm_matmul_shape(d, name[0]), d->batch), role, 0, 0};
 }
 
 static int matmul_operands(const wm_problem *problem, wm_operand out[WM_MAX_OPERANDS]) {
     const wmMatmulDesc *d = &problem->u.matmul;
+    const wmMatrixDesc *const matrices[] = {&d->a, &d->b, &d->d};
     int count = OPERAND_FIXED;
     add_matrix(&out[OPERAND_A], "a", d, &d->a, WM_INPUT);
     add_matrix(&out[OPERAND_B], "b", d, &d->b, WM_INPUT);
@@ -178,10 +218,12 @@ static int matmul_operands(const wm_problem *problem, wm_operand out[WM_MAX_OPER
     if (d->a.scale) out[count++] = (wm_operand){"a_scale", WM_F32, 1, WM_INPUT, 0, 0};
     if (d->b.scale) out[count++] = (wm_operand){"b_scale", WM_F32, 1, WM_INPUT, 0, 0};
     if (d->d.scale) out[count++] = (wm_operand){"d_scale", WM_F32, 1, WM_INPUT, 0, 0};
+    if (d->batch_mode == WM_BATCH_GROUPED)
+        out[count++] = (wm_operand){"groups", WM_I64, d->batch * GROUP_NUMBERS, WM_GROUPS, 0, 0};
     if (d->batch_mode == WM_BATCH_POINTERS)
         for (int i = OPERAND_A; i < OPERAND_FIXED; i++)
             out[count++] = (wm_operand){out[i].name,    WM_U64, d->batch,
-                                        WM_POINTERS_TO, i,      d->batch > 0 ? out[i].elements / d->batch : 0};
+                                        WM_POINTERS_TO, i,      wm_matmul_group_span(d, matrices[i], out[i].name[0])};
     return count;
 }
 
@@ -193,6 +235,7 @@ static void matmul_bind(const wm_problem *problem, void *const pointers[WM_MAX_O
     if (d->a.scale) args.a_scale = pointers[next++];
     if (d->b.scale) args.b_scale = pointers[next++];
     if (d->d.scale) args.d_scale = pointers[next++];
+    if (d->batch_mode == WM_BATCH_GROUPED) args.groups = pointers[next++];
     if (d->batch_mode == WM_BATCH_POINTERS) {
         args.a = pointers[next++];
         args.b = pointers[next++];
@@ -231,8 +274,13 @@ static wm_bound matmul_bound(const wm_problem *problem) {
     double u = d->compute == WM_COMPUTE_F64 ? 0x1p-53 : 0x1p-23;
     double magnitude = (double)d->k * (wm_type_is_complex(d->a.type) ? 0.5 : 0.25) + (d->bias ? 1.0 : 0.0);
     double product = 8.0 * (sqrt((double)d->k) + 1.0) * u * (magnitude + 1.0);
+    /* Hopper's tensor cores align 32 products of 8-bit floats to the largest number at hand and keep 2^-13 of it. */
+    if (wm_type_is_fp8(d->a.type)) product += ((double)d->k / 32.0 + 2.0) * 0x1p-13 * (sqrt((double)d->k) / 6.0 + 0.5);
     if (d->compute == WM_COMPUTE_TF32) product += 0x1p-9 * sqrt((double)d->k); /* both operands rounded to 2^-11 */
     double activation = d->activation >= WM_ACT_GELU_TANH && d->d.type != WM_F64 ? 0x1p-10 : 0.0; /* hardware tanh */
+    /* A vendor's fused gelu may take what was rounded to D's type (reference/oracle_matmul.h). */
+    if (d->activation >= WM_ACT_GELU_TANH)
+        activation += 0.25 * roundoff(d->d.type) * (sqrt((double)d->k) * 4.0 / 3.0 + 1.0);
     return (wm_bound){2.0 * (product + activation), 4.0 * roundoff(d->d.type)};
 }
 
@@ -259,6 +307,7 @@ static const wm_feature names[] = {
     {WM_MM_STRICT,     "compute f32_strict"                    },
     {WM_MM_UNALIGNED,  "pointers aligned to less than 16 bytes"},
     {WM_MM_GPU_TO_GPU, "determinism gpu_to_gpu"                },
+    {WM_MM_GROUPED,    "grouped batches"                       },
     {0,                NULL                                    },
 };
 

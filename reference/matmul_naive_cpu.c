@@ -196,21 +196,32 @@ static wmStatus make(wmContext *context, const wm_problem *problem, const wm_off
     return WM_OK;
 }
 
-static wmStatus run(const wm_run *run) {
-    const wmMatmulDesc *desc = &run->problem->u.matmul;
+static void run_one(const wmMatmulDesc *desc, const wmMatmulArgs *args, void *workspace, int threads) {
     product p = {.desc = desc,
-                 .args = &run->args->matmul,
-                 .finish = wm_finish_of(desc, &run->args->matmul),
+                 .args = args,
+                 .finish = wm_finish_of(desc, args),
                  .a = wm_view_of(&desc->a),
                  .b = wm_view_of(&desc->b),
                  .tiles_m = (desc->m + ROWS - 1) / ROWS,
                  .tiles_n = (desc->n + COLS - 1) / COLS,
                  .complex = wm_type_is_complex(desc->a.type),
                  .compensated = desc->a.type == WM_F64 || desc->a.type == WM_C128,
-                 .scratch = run->workspace};
+                 .scratch = workspace};
     p.add_row = row_function_for(p.compensated);
-    int threads = (int)(run->offer->workspace / sizeof(scratch));
     wm_parallel_for(threads, desc->batch * p.tiles_m * p.tiles_n, 1, do_tiles, &p);
+}
+
+static wmStatus run(const wm_run *run) {
+    const wmMatmulDesc *desc = &run->problem->u.matmul;
+    const wmMatmulArgs *args = &run->args->matmul;
+    int threads = (int)(run->offer->workspace / sizeof(scratch));
+    if (desc->batch_mode != WM_BATCH_GROUPED) run_one(desc, args, run->workspace, threads);
+    for (int64_t t = 0; desc->batch_mode == WM_BATCH_GROUPED && t < desc->batch; t++) {
+        wmMatmulDesc one;
+        wmMatmulArgs one_args;
+        wm_matmul_group_of(desc, args, &args->groups[t], &one, &one_args);
+        run_one(&one, &one_args, run->workspace, threads);
+    }
     return WM_OK;
 }
 
@@ -228,7 +239,7 @@ const wm_solver wm_matmul_naive_cpu = {
     .features = WM_MM_F16 | WM_MM_BF16 | WM_MM_F32 | WM_MM_F64 | WM_MM_C64 | WM_MM_C128 | WM_MM_FP8 | WM_MM_I8 |
                 WM_MM_MIXED | WM_MM_TRANSPOSE | WM_MM_CONJUGATE | WM_MM_COL_MAJOR | WM_MM_BATCH | WM_MM_POINTERS |
                 WM_MM_BIAS | WM_MM_ACTIVATION | WM_MM_SCALE | WM_MM_C_LAYOUT | WM_MM_TF32 | WM_MM_STRICT |
-                WM_MM_UNALIGNED | WM_MM_GPU_TO_GPU,
+                WM_MM_UNALIGNED | WM_MM_GPU_TO_GPU | WM_MM_GROUPED,
     .knobs = {NULL},
     .offer = offer,
     .make = make,

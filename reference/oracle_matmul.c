@@ -302,12 +302,41 @@ static int64_t pick_index(int64_t wanted, int64_t count, int64_t r, uint64_t see
     return r == 1 ? count - 1 : (int64_t)(mix(seed + (uint64_t)r) % (uint64_t)count);
 }
 
+/* The verdict on one product more. */
+static void add_verdict(wm_oracle_verdict *all, const wm_oracle_verdict *one, int64_t t) {
+    int worse = all->judged == 0 || (one->wrong && all->wrong == 0) || (all->wrong == 0 && one->worst > all->worst);
+    wm_oracle_verdict sum = one->judged && worse ? *one : *all;
+    if (one->judged && worse) sum.t = t;
+    sum.judged = all->judged + one->judged;
+    sum.wrong = all->wrong + one->wrong;
+    sum.unjudged = all->unjudged + one->unjudged;
+    sum.worst = one->worst > all->worst ? one->worst : all->worst;
+    sum.alarm = one->alarm > all->alarm ? one->alarm : all->alarm;
+    *all = sum;
+}
+
+static wm_oracle_verdict judge_groups(const wm_problem *problem, const wmMatmulArgs *inputs, const void *got,
+                                      const wm_oracle_pick *pick) {
+    const wmMatmulDesc *d = &problem->u.matmul;
+    wm_oracle_verdict all = {0};
+    for (int64_t t = 0; t < d->batch; t++) {
+        wm_problem one = *problem;
+        wmMatmulArgs args;
+        wm_matmul_group_of(d, inputs, &inputs->groups[t], &one.u.matmul, &args);
+        const char *out = (const char *)got + inputs->groups[t].d * (int64_t)wmTypeSize(d->d.type);
+        wm_oracle_verdict v = wm_oracle_matmul(&one, &args, out, pick);
+        add_verdict(&all, &v, t);
+    }
+    return all;
+}
+
 wm_oracle_verdict wm_oracle_matmul(const wm_problem *problem, const wmMatmulArgs *inputs, const void *got,
                                    const wm_oracle_pick *pick) {
     static const wm_oracle_pick everything = {0};
     const wmMatmulDesc *d = &problem->u.matmul;
     wm_oracle_verdict v = {0};
     if (!pick) pick = &everything;
+    if (d->batch_mode == WM_BATCH_GROUPED) return judge_groups(problem, inputs, got, pick);
     int64_t rows = pick_count(pick->rows, d->m), cols = pick_count(pick->cols, d->n);
     for (int64_t t = 0; t < pick_count(pick->products, d->batch); t++)
         for (int64_t i = 0; i < rows; i++)

@@ -229,6 +229,28 @@ static void matmul_one_shot(void **unused) {
     wmMatmulArgsInit(NULL, 0);
 }
 
+static void grouped_arguments(void **unused) {
+    (void)unused;
+    static _Alignas(16) float a[64], b[64], d[64];
+    static const wmMatmulGroup groups[3] = {
+        {4, 4,  4, 0,  0,  0, 0 },
+        {0, 4,  4, 16, 16, 0, 16},
+        {9, -1, 4, 16, 16, 0, 16}
+    };
+    wmPlan *plan = NULL;
+    assert_int_equal(wmPlanCreate(&plan, context, "matmul f32 4x4x4 batch=3 batch_mode=grouped", NULL), WM_OK);
+    wmMatmulArgs args = wmMatmulArgsDefault(a, b, d);
+    BAD(wmMatmulExecute(plan, &args, NULL), "args.groups");
+    args.groups = (const wmMatmulGroup *)(const void *)((const char *)groups + 4);
+    BAD(wmMatmulExecute(plan, &args, NULL), "args.groups");
+    args.groups = groups;
+    for (int i = 0; i < 64; i++) a[i] = b[i] = 1, d[i] = -1;
+    assert_int_equal(wmMatmulExecute(plan, &args, NULL), WM_OK);
+    assert_true(d[15] == 4.0f);
+    for (int i = 16; i < 64; i++) assert_true(d[i] == -1.0f); /* no rows, no columns: untouched */
+    wmPlanDestroy(plan);
+}
+
 static void fft_arguments(void **unused) {
     (void)unused;
     static _Alignas(16) float x[32], y[32];
@@ -379,10 +401,10 @@ static void types_and_statuses(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(contexts),      cmocka_unit_test(context_calls),      cmocka_unit_test(plans),
-        cmocka_unit_test(plan_calls),    cmocka_unit_test(matmul_arguments),   cmocka_unit_test(matmul_one_shot),
-        cmocka_unit_test(fft_arguments), cmocka_unit_test(random_arguments),   cmocka_unit_test(cursors),
-        cmocka_unit_test(wisdom),        cmocka_unit_test(types_and_statuses),
+        cmocka_unit_test(contexts),          cmocka_unit_test(context_calls),    cmocka_unit_test(plans),
+        cmocka_unit_test(plan_calls),        cmocka_unit_test(matmul_arguments), cmocka_unit_test(matmul_one_shot),
+        cmocka_unit_test(grouped_arguments), cmocka_unit_test(fft_arguments),    cmocka_unit_test(random_arguments),
+        cmocka_unit_test(cursors),           cmocka_unit_test(wisdom),           cmocka_unit_test(types_and_statuses),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -158,7 +158,7 @@ static wmMatmulDesc random_matmul(void) {
     if (type == WM_F32) d.compute = (wmCompute)draw(4);
     if (type == WM_F16 || type == WM_BF16) d.d.type = draw(2) ? WM_F32 : WM_TYPE_UNSET;
     if (draw(4) == 0) d.a.align = 32;
-    d.determinism = (wmDeterminism)draw(3);
+    d.determinism = (wmDeterminism)draw(4);
     return d;
 }
 

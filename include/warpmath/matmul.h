@@ -26,8 +26,20 @@ typedef enum wmOp { WM_OP_NONE = 0, WM_OP_TRANSPOSE = 1, WM_OP_CONJ_TRANSPOSE = 
 
 typedef enum wmBatchMode {
     WM_BATCH_STRIDED = 0, /**< matrix i is at base + i · batch_stride */
-    WM_BATCH_POINTERS = 1 /**< a, b, c, d of the args point to arrays of `batch` pointers, in the place's memory */
+    WM_BATCH_POINTERS = 1, /**< a, b, c, d of the args point to arrays of `batch` pointers, in the place's memory */
+    WM_BATCH_GROUPED = 2   /**< `batch` products of their own sizes, which the args' groups tell */
 } wmBatchMode;
+
+/**
+ * One product of a grouped batch: its sizes, at most the desc's (larger ones are cut to them, negative ones are 0), and
+ * where its matrices begin, in elements behind a, b, c and d of the args, multiples of the promised alignment. Leading
+ * dimensions, bias, alpha and beta are the same for all. Groups without rows or columns touch nothing. The groups of a
+ * mixture of experts, whose tokens stand one behind the other: {m_g, n, k, first_g · k, g · k · n, 0, first_g · n}.
+ */
+typedef struct wmMatmulGroup {
+    int64_t m, n, k;
+    int64_t a, b, c, d; /**< c counts for a C that is not D */
+} wmMatmulGroup;
 
 /**
  * The arithmetic promised. DEFAULT: F32 for f16, bf16, fp8, f32 and c64 operands, F64 for f64 and c128, I32 for i8.
@@ -82,7 +94,7 @@ typedef struct wmMatrixDesc {
 typedef struct wmMatmulDesc {
     size_t size;
     wmPlace place; /**< AUTO: the context's */
-    int64_t m, n, k;
+    int64_t m, n, k;         /**< of a grouped batch: the most that a group has */
     wmMatrixDesc a, b, c, d; /**< b.type 0: a's; d.type 0: a's, bf16 for fp8, i32 for i8; c.type 0: d's;
                                c.ld 0: d's order, ld and packed stride */
     int64_t batch;           /**< number of products; 0 is none */
@@ -133,6 +145,8 @@ typedef struct wmMatmulArgs {
     const void *a_scale, *b_scale, *d_scale; /**< WM_SCALE_TENSOR: one f32 each */
     void *workspace;                         /**< NULL: the context's arena for this stream */
     size_t workspace_bytes;
+    const wmMatmulGroup *groups; /**< WM_BATCH_GROUPED: `batch` of them in the place's memory, read when the product
+                                    runs: a captured graph serves every step */
 } wmMatmulArgs;
 
 /** Arguments with the four pointers set and the rest default. */
@@ -150,7 +164,8 @@ static inline wmMatmulArgs wmMatmulArgsDefault(const void *a, const void *b, voi
         NULL,
         NULL,
         NULL,
-        0
+        0,
+        NULL
     };
     return args;
 }

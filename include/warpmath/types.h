@@ -88,7 +88,8 @@ typedef enum wmPlace {
 typedef enum wmDeterminism {
     WM_RUN_TO_RUN = 0,     /**< the same plan on the same device gives the same bits each time */
     WM_NOT_GUARANTEED = 1, /**< bits may change from run to run (atomic sums) */
-    WM_GPU_TO_GPU = 2      /**< the same bits on every device and on the CPU */
+    WM_GPU_TO_GPU = 2,     /**< the same bits on every device and on the CPU */
+    WM_BATCH_INVARIANT = 3 /**< as run to run; and a row of a matrix product has the same bits whatever m is */
 } wmDeterminism;
 
 /** Form of a text that the library writes. */

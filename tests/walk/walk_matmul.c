@@ -3,6 +3,7 @@
  * device. */
 #include "walk.h"
 
+#include "lib/fields.h"
 #include "lib/matmul_view.h"
 #include "reference/number.h"
 #include "reference/oracle_matmul.h"
@@ -120,6 +121,25 @@ const char *const walk_matmul_problems[] = {
     "matmul i8 64x64x64 tb=t",
     "matmul i8 36x20x52 batch=2",
     "matmul i8 128x128x1024 tb=t",
+    "matmul i8 52x40x36 oa=col",
+    "matmul bf16 57x57x57 bias=n act=gelu_tanh",
+    "matmul e4m3 64x48x192 tb=t",
+    "matmul e4m3 33x47x100 ta=t",
+    "matmul f32 40x32x24 batch=9 batch_mode=grouped",
+    "matmul f32 33x70x40 batch=4 batch_mode=grouped ta=t od=col bias=n",
+    "matmul f64 40x20x30 batch=5 batch_mode=grouped tb=t",
+    "matmul c64 24x20x16 batch=6 batch_mode=grouped tb=c",
+    "matmul c128 20x16x12 batch=3 batch_mode=grouped",
+    "matmul bf16 144x72x72 batch=7 batch_mode=grouped",
+    "matmul bf16 136x72x64 batch=5 batch_mode=grouped tb=t act=relu",
+    "matmul f16 64x136x72 batch=8 batch_mode=grouped ta=t od=col d=f32",
+    "matmul f16 37x29x31 batch=8 batch_mode=grouped align_a=2 align_b=2 align_d=2",
+    "matmul e4m3 16x24x32 batch=3 batch_mode=grouped scale_a=tensor",
+    "matmul i8 20x12x40 batch=4 batch_mode=grouped",
+    "matmul bf16 144x136x64 batch=2 batch_mode=pointers",
+    "matmul c64 130x70x64",
+    "matmul c64 40x100x40 ta=c od=col bias=m",
+    "matmul c64 64x64x32 tb=c batch=2 bias=n",
     NULL,
 };
 
@@ -131,6 +151,7 @@ typedef struct operands {
     walk_buffer arrays[MATRICES]; /* pointers, in a pointer batch */
     walk_buffer vector[VECTORS];  /* bias, a_scale, b_scale, d_scale */
     walk_buffer scalars;          /* alpha, beta for device scalars */
+    walk_buffer groups;
     void **host_arrays[MATRICES];
     int64_t elements[MATRICES], each[MATRICES]; /* in all, and of one matrix of a pointer batch */
 } operands;
@@ -144,12 +165,13 @@ static void make_matrix(walk *w, operands *o, int which) {
     const wmMatmulDesc *d = &w->problem->u.matmul;
     const wmMatrixDesc *x = matrix_desc(d, which);
     wm_shape shape = wm_matmul_shape(d, "abcd"[which]);
-    int pointers = d->batch_mode == WM_BATCH_POINTERS;
+    int pointers = d->batch_mode == WM_BATCH_POINTERS, grouped = d->batch_mode == WM_BATCH_GROUPED;
     size_t element = wmTypeSize(x->type);
     o->each[which] = wm_matrix_span(x, shape, 1);
     /* Rounded up, so that each matrix of a pointer batch keeps the promised alignment. */
     if (pointers) o->each[which] = (o->each[which] + 15) / 16 * 16;
-    o->elements[which] = pointers ? o->each[which] * d->batch : wm_matrix_span(x, shape, d->batch);
+    if (grouped) o->each[which] = wm_matmul_group_span(d, x, "abcd"[which]);
+    o->elements[which] = pointers || grouped ? o->each[which] * d->batch : wm_matrix_span(x, shape, d->batch);
     o->matrix[which] = walk_new(w, (size_t)o->elements[which] * element, x->align < 256 ? (size_t)x->align : 0);
     if (!o->matrix[which].device) return;
     walk_fill(w, &o->matrix[which], x->type, o->elements[which]);
@@ -178,6 +200,11 @@ static void make_operands(walk *w, operands *o) {
     if (d->b.scale) make_vector(w, &o->vector[2], WM_F32, 1);
     if (d->d.scale) make_vector(w, &o->vector[3], WM_F32, 1);
     o->scalars = walk_new(w, 64, 0);
+    if (d->batch_mode != WM_BATCH_GROUPED) return;
+    o->groups = walk_new(w, (size_t)d->batch * sizeof(wmMatmulGroup), 0);
+    for (int64_t t = 0; t < d->batch && o->groups.device; t++)
+        wm_matmul_group_example(d, t, (wmMatmulGroup *)(void *)o->groups.host + t);
+    if (o->groups.device) walk_send(w, &o->groups);
 }
 
 static void free_operands(walk *w, operands *o) {
@@ -188,6 +215,7 @@ static void free_operands(walk *w, operands *o) {
         walk_free(w, &o->vector[i]);
     }
     walk_free(w, &o->scalars);
+    walk_free(w, &o->groups);
 }
 
 /* The same arguments twice: pointers of the place for the solver, of the host for the oracle. */
@@ -210,15 +238,19 @@ static void bind(const walk *w, const operands *o, wmMatmulArgs *place, wmMatmul
     host->b_scale = o->vector[2].host;
     place->d_scale = o->vector[3].device;
     host->d_scale = o->vector[3].host;
+    place->groups = (const wmMatmulGroup *)(const void *)o->groups.device;
+    host->groups = (const wmMatmulGroup *)(const void *)o->groups.host;
 }
 
 static void mark(const wmMatmulDesc *d, const operands *o, unsigned char *marks) {
     wm_view view = wm_view_of(&d->d);
-    for (int64_t t = 0; t < d->batch; t++)
-        for (int64_t i = 0; i < d->m; i++)
-            for (int64_t j = 0; j < d->n; j++)
-                marks[t * (d->batch_mode == WM_BATCH_POINTERS ? o->each[3] : view.batch) + i * view.row +
-                      j * view.col] = 1;
+    int64_t stride = d->batch_mode == WM_BATCH_STRIDED ? view.batch : o->each[3];
+    for (int64_t t = 0; t < d->batch; t++) {
+        wmMatmulGroup g = {.m = d->m, .n = d->n};
+        if (d->batch_mode == WM_BATCH_GROUPED) wm_matmul_group_example(d, t, &g);
+        for (int64_t i = 0; i < g.m; i++)
+            for (int64_t j = 0; j < g.n; j++) marks[t * stride + i * view.row + j * view.col] = 1;
+    }
 }
 
 /* Runs, judges every element of D, and looks at the gaps between them. `before`: D's bytes as they were. */
