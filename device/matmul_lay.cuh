@@ -14,8 +14,8 @@ enum { WM_LAY_THREADS = 256, WM_LAY_TILE = 64 };
 typedef struct wm_lay_job {
     const void *from;
     wm_u32 *to;
-    wm_i64 row, col, batch;        /* elements between rows, along k, between matrices; row or col is 1 */
-    wm_i64 to_row, to_batch;       /* words of 4 bytes */
+    wm_i64 row, col, batch;          /* elements between rows, along k, between matrices; row or col is 1 */
+    wm_i64 to_row, to_batch;         /* words of 4 bytes */
     wm_i64 matrices, tiles, tiles_k; /* tiles: of a matrix */
     int rows, k;
 } wm_lay_job;

@@ -22,9 +22,10 @@ typedef struct report {
 static const char *const by_names[] = {
     [WM_BY_ESTIMATE] = "estimate", [WM_BY_WISDOM] = "wisdom", [WM_BY_MEASURE] = "measurement", [WM_BY_EMPTY] = "empty"};
 
-static const char *const determinism_names[] = {
-    [WM_RUN_TO_RUN] = "run_to_run", [WM_NOT_GUARANTEED] = "not_guaranteed", [WM_GPU_TO_GPU] = "gpu_to_gpu",
-    [WM_BATCH_INVARIANT] = "batch_invariant"};
+static const char *const determinism_names[] = {[WM_RUN_TO_RUN] = "run_to_run",
+                                                [WM_NOT_GUARANTEED] = "not_guaranteed",
+                                                [WM_GPU_TO_GPU] = "gpu_to_gpu",
+                                                [WM_BATCH_INVARIANT] = "batch_invariant"};
 
 static double peak_of(const wmPlan *plan) {
     const wm_problem *p = &plan->problem;

@@ -25,7 +25,7 @@ typedef enum wmOrder { WM_ROW_MAJOR = 0, WM_COL_MAJOR = 1 } wmOrder;
 typedef enum wmOp { WM_OP_NONE = 0, WM_OP_TRANSPOSE = 1, WM_OP_CONJ_TRANSPOSE = 2 } wmOp;
 
 typedef enum wmBatchMode {
-    WM_BATCH_STRIDED = 0, /**< matrix i is at base + i · batch_stride */
+    WM_BATCH_STRIDED = 0,  /**< matrix i is at base + i · batch_stride */
     WM_BATCH_POINTERS = 1, /**< a, b, c, d of the args point to arrays of `batch` pointers, in the place's memory */
     WM_BATCH_GROUPED = 2   /**< `batch` products of their own sizes, which the args' groups tell */
 } wmBatchMode;
@@ -93,7 +93,7 @@ typedef struct wmMatrixDesc {
 /** A problem, without pointers or scalars. From wmMatmulDescDefault(). */
 typedef struct wmMatmulDesc {
     size_t size;
-    wmPlace place; /**< AUTO: the context's */
+    wmPlace place;           /**< AUTO: the context's */
     int64_t m, n, k;         /**< of a grouped batch: the most that a group has */
     wmMatrixDesc a, b, c, d; /**< b.type 0: a's; d.type 0: a's, bf16 for fp8, i32 for i8; c.type 0: d's;
                                c.ld 0: d's order, ld and packed stride */
