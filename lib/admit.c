@@ -191,7 +191,7 @@ static wmStatus judge_one(wm_session *s, wm_contender *c, double *seconds) {
 static wmStatus enter(wm_session *s, wm_contender *c, double seconds, double *best) {
     wm_candidate *candidate = c->candidate;
     double again = INFINITY;
-    if (seconds > 10.0 * *best && wm_session_left(s) > 2.0 * seconds) {
+    if (seconds > 10.0 * *best && wm_session_left(s) > seconds) {
         WM_TRY(wm_image_refresh(&s->image, 0));
         wmStatus status = wm_session_run(s, c, 0, &again);
         if (status != WM_OK) {
@@ -207,14 +207,28 @@ static wmStatus enter(wm_session *s, wm_contender *c, double seconds, double *be
     return WM_OK;
 }
 
+/* Each solver's best variant before anybody's second: a short budget should have seen all solvers. */
 static int by_estimate(const void *a, const void *b) {
     const wm_contender *x = (const wm_contender *)a, *y = (const wm_contender *)b;
+    if (x->second != y->second) return x->second - y->second;
     return (estimate(x) > estimate(y)) - (estimate(x) < estimate(y));
+}
+
+static void mark_seconds(const wm_session *s) {
+    for (int i = 0; i < s->count; i++) {
+        wm_contender *c = &s->contender[i];
+        for (int j = 0; j < s->count && !c->second; j++) {
+            const wm_contender *other = &s->contender[j];
+            if (j == i || other->candidate->solver != c->candidate->solver) continue;
+            c->second = estimate(other) < estimate(c) || (estimate(other) == estimate(c) && j < i);
+        }
+    }
 }
 
 wmStatus wm_session_admit(wm_session *s) {
     double seconds = 0.0, best = INFINITY;
     wm_contender *judge = NULL;
+    mark_seconds(s);
     qsort(s->contender, (size_t)s->count, sizeof *s->contender, by_estimate);
     WM_TRY(wm_truth_make(&s->truth, &s->image, 0));
     WM_TRY(find_truth(s, &judge, &seconds));

@@ -60,6 +60,11 @@ static void read_environment(wmContext *context, const wmContextOptions *o) {
     } else if (level > 0) {
         context->log_level = (wmLogLevel)level;
     }
+    const char *shadow = wm_env("WARPMATH_SHADOW");
+    if (shadow && strlen(shadow) < sizeof context->shadow) memcpy(context->shadow, shadow, strlen(shadow) + 1);
+    /* Who asks for it wants to hear of it. */
+    if (shadow && !o->log && context->log_level == WM_LOG_OFF && level < 0) context->log_level = WM_LOG_WARNING;
+    context->nvtx = wm_nvtx_get();
     context->checks = wm_env_flag("WARPMATH_CHECK");
     context->frozen = wm_env_flag("WARPMATH_FROZEN");
     context->unverified = wm_env_flag("WARPMATH_UNVERIFIED");

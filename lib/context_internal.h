@@ -7,6 +7,7 @@
 #include "cache.h"
 #include "clock.h"
 #include "jit.h"
+#include "nvtx.h"
 #include "solver.h"
 #include "wisdom.h"
 #include <stdatomic.h>
@@ -34,11 +35,13 @@ struct wmContext {
     void *log_user;
     wmLogLevel log_level;
     int threads;
-    int checks;      /* WARPMATH_CHECK */
-    int frozen;      /* WARPMATH_FROZEN */
-    int unverified;  /* solvers without a row in perf/verified.csv may offer */
-    char trace[256]; /* file that plans are listed in; "": none */
-    char fftw[256];  /* soname; "" allows none */
+    int checks;          /* WARPMATH_CHECK */
+    int frozen;          /* WARPMATH_FROZEN */
+    int unverified;      /* solvers without a row in perf/verified.csv may offer */
+    char shadow[64];     /* WARPMATH_SHADOW; "": none */
+    const wm_nvtx *nvtx; /* ranges for profilers; NULL: none */
+    char trace[256];     /* file that plans are listed in; "": none */
+    char fftw[256];      /* soname; "" allows none */
     const wm_solver *const *solvers;
     int solver_count;
     wm_clock clock;

@@ -4,6 +4,7 @@
 #include "context_internal.h"
 #include "gpu_guard.h"
 #include "json.h"
+#include "shadow.h"
 #include <math.h>
 #include <string.h>
 
@@ -111,10 +112,18 @@ static void add_chosen(wm_text *out, const report *r) {
                 plan->offer.concurrent ? "runs on several threads at once" : "one thread at a time");
 }
 
+static void add_shadow(wm_text *out, const wmPlan *plan) {
+    const char *name = NULL;
+    long long compared = 0, differed = 0;
+    if (!wm_shadow_report(plan, &name, &compared, &differed)) return;
+    wm_text_add(out, "  shadow      %s: %lld executions compared, %lld differed\n", name, compared, differed);
+}
+
 static void explain_text(wm_text *out, const report *r) {
     const wm_found *found = &r->plan->found;
     wm_text_add(out, "%s\n", r->plan->text);
     add_chosen(out, r);
+    add_shadow(out, r->plan);
     if (found->count > 1) wm_text_add(out, "  losers:\n");
     for (int i = 0; i < found->count; i++) {
         if (i != found->chosen) add_candidate(out, &found->candidate[i]);

@@ -2,7 +2,9 @@
 /* Plans: making, running, sharing and ending them. */
 #include "context_internal.h"
 #include "gpu_guard.h"
+#include "nvtx.h"
 #include "plan_internal.h"
+#include "shadow.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +54,7 @@ static wmStatus fill(wmPlan *plan, const wmPlanOptions *options) {
         plan->offer = (wm_offer){.capturable = 1, .concurrent = 1};
     } else {
         WM_TRY(take_candidate(plan, options->fixed_choice));
+        if (plan->context->shadow[0]) wm_shadow_make(plan);
     }
     return WM_OK;
 }
@@ -62,6 +65,7 @@ static void plan_free(wmPlan *plan) {
     wm_trace_plan(plan);
     /* In a forked child the state stays as it is: vendor handles and device memory are the parent's. */
     if (wm_enter_cleanup(plan->context, &guard)) {
+        wm_shadow_drop(plan);
         if (plan->solver && plan->solver->drop) plan->solver->drop(plan->context, plan->state);
         (void)wm_leave(&guard, WM_OK);
     }
@@ -161,7 +165,7 @@ static wmStatus check_capture(const wmPlan *plan, wmStream stream) {
     return wm_fail(WM_ERR_STATE, "the stream is capturing, and %s cannot be captured", plan->solver->name);
 }
 
-static wmStatus execute(const wmPlan *plan, const wm_args *args, wmStream stream) {
+wmStatus wm_plan_execute_alone(const wmPlan *plan, const wm_args *args, wmStream stream) {
     size_t bytes = 0;
     void *workspace = wm_args_workspace(plan->problem.op, args, &bytes);
     WM_TRY(check_capture(plan, stream));
@@ -181,7 +185,11 @@ wmStatus wm_plan_execute(const wmPlan *plan, const wm_args *checked, wmStream st
     if (!plan) return wm_fail(WM_ERR_ARGUMENT, "plan is NULL");
     wm_guard guard;
     WM_TRY(wm_enter(plan->context, &guard));
-    wmStatus status = execute(plan, checked, stream);
+    const wm_nvtx *nvtx = plan->context->nvtx;
+    if (nvtx) nvtx->push(plan->text);
+    wmStatus status =
+        plan->shadow ? wm_shadow_execute(plan, checked, stream) : wm_plan_execute_alone(plan, checked, stream);
+    if (nvtx) nvtx->pop();
     if (plan->context->trace[0] && status == WM_OK) atomic_fetch_add(&((wmPlan *)plan)->runs, 1);
     if (status != WM_OK) wm_fail_in(status, "in \"%s\"", plan->text);
     return wm_leave(&guard, status);

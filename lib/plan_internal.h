@@ -22,9 +22,10 @@ struct wmPlan {
     wm_offer offer;
     void *state;
     wm_found found;
-    pthread_mutex_t lock; /* one execution at a time, where the solver cannot do more */
-    atomic_llong runs;    /* counted for WARPMATH_TRACE only */
-    wmPlan *next;         /* among those that a graph let go of */
+    pthread_mutex_t lock;     /* one execution at a time, where the solver cannot do more */
+    atomic_llong runs;        /* counted for WARPMATH_TRACE only */
+    struct wm_shadow *shadow; /* WARPMATH_SHADOW's second solver; NULL: none */
+    wmPlan *next;             /* among those that a graph let go of */
 };
 
 /** Makes a plan by checked options, inside wm_enter. */

@@ -19,6 +19,7 @@ typedef struct wm_contender {
     wm_candidate *candidate;
     void *state;
     int made;
+    int second;          /* another variant of its solver is estimated faster */
     int live;            /* still timed in rounds */
     int rank;            /* among the live, 0 the fastest; as of the last ranking */
     double make_seconds; /* what making it took */

@@ -113,6 +113,10 @@ int wm_knobs_match(const wm_solver *solver, const wm_offer *offer, const char *k
 
 /* ---- Files (wisdom_file.c) ---- */
 
+/** Adds the lines of a file's bytes; the rest as in wm_file_read. */
+wmStatus wm_set_parse(wm_wise_set *set, const char *data, size_t bytes, wm_text *newer, wmWisdomCount *count,
+                      wm_wise_stale stale, void *user);
+
 /**
  * Reads a file into a set, line by line; what is damaged is counted and left out. `newer` (may be NULL) collects lines
  * of later formats. WM_ERR_IO: the file itself is missing or not to be trusted.

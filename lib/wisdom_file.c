@@ -89,7 +89,7 @@ static wmStatus read_all(const place *p, int fd, size_t bytes, char **out, size_
     return WM_OK;
 }
 
-static wmStatus parse(const char *data, size_t bytes, wm_wise_set *set, wm_text *newer, wmWisdomCount *count,
+wmStatus wm_set_parse(wm_wise_set *set, const char *data, size_t bytes, wm_text *newer, wmWisdomCount *count,
                       wm_wise_stale stale, void *user) {
     wm_wise entry;
     wm_machine machine;
@@ -122,7 +122,7 @@ static wmStatus read_place(const place *p, wm_wise_set *set, wm_text *newer, wmW
     char *data = NULL;
     wmStatus status = open_file(p, &fd, &bytes);
     if (status == WM_OK) status = read_all(p, fd, bytes, &data, &got);
-    if (status == WM_OK) status = parse(data, got, set, newer, count, stale, user);
+    if (status == WM_OK) status = wm_set_parse(set, data, got, newer, count, stale, user);
     free(data);
     if (fd >= 0) close(fd);
     return status;

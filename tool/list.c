@@ -45,7 +45,7 @@ static int add_text(wm_list *list, wmPlace place, const char *text, double runs,
     return add(list, canonical, runs);
 }
 
-static int add_line(wm_list *list, wmPlace place, char *line, const char *where) {
+int wm_list_add_line(wm_list *list, wmPlace place, char *line, const char *where) {
     double runs = 1;
     line[strcspn(line, "#\r\n")] = '\0';
     char *at = line + strspn(line, " \t");
@@ -64,7 +64,7 @@ static int add_file(wm_list *list, wmPlace place, const char *path) {
     if (!file) return wm_tool_fail("%s: %m", path);
     for (int number = 1; !status && getline(&line, &room, file) >= 0; number++) {
         (void)snprintf(where, sizeof where, "%s, line %d: ", path, number);
-        status = add_line(list, place, line, where);
+        status = wm_list_add_line(list, place, line, where);
     }
     if (!status && ferror(file)) status = wm_tool_fail("%s: %m", path);
     free(line);

@@ -26,6 +26,9 @@ typedef struct wm_list {
  */
 int wm_list_collect(wm_list *list, wmPlace place, const wm_common *words, const char *file);
 
+/* One line of a file, which it cuts up; `where` is what a complaint begins with. */
+int wm_list_add_line(wm_list *list, wmPlace place, char *line, const char *where);
+
 /* Those with most runs first. */
 void wm_list_sort(wm_list *list);
 
