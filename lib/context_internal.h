@@ -39,6 +39,7 @@ struct wmContext {
     int frozen;          /* WARPMATH_FROZEN */
     int unverified;      /* solvers without a row in perf/verified.csv may offer */
     char shadow[64];     /* WARPMATH_SHADOW; "": none */
+    int use_shipped;     /* 0: only what was learnt on this machine counts (WARPMATH_WISDOM="", or wisdom_path "") */
     const wm_nvtx *nvtx; /* ranges for profilers; NULL: none */
     char trace[256];     /* file that plans are listed in; "": none */
     char fftw[256];      /* soname; "" allows none */

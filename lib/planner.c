@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The search: wisdom, else measurement where it is asked for, else the best estimate. */
+#include "bucket.h"
 #include "context_internal.h"
 #include "fields.h"
 #include "planner.h"
+#include "shipped.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,6 +23,11 @@ wmStatus wm_plan_options_take(wmPlanOptions *out, const wmPlanOptions *options) 
     }
     if (out->fixed_choice != 0 && out->fixed_choice != 1) {
         return wm_fail(WM_ERR_ARGUMENT, "options.fixed_choice is %d", (int)out->fixed_choice);
+    }
+    if (out->spare_multiprocessors) {
+        return wm_fail(out->spare_multiprocessors < 0 ? WM_ERR_ARGUMENT : WM_ERR_UNSUPPORTED,
+                       "options.spare_multiprocessors is %d: no solver can promise to leave multiprocessors free",
+                       (int)out->spare_multiprocessors);
     }
     if (out->fixed_choice && out->effort != WM_ESTIMATE) {
         return wm_fail(WM_ERR_ARGUMENT,
@@ -60,22 +67,59 @@ int wm_least_estimate(const wm_found *found) {
 }
 
 /* An entry can never make a variant legal: it only points at one of the offers. */
-int wm_follow_wisdom(wmContext *context, const wm_problem *problem, wmEffort effort, wm_found *found) {
-    wm_wise wise;
-    if (!wm_wisdom_find(context, problem, &wise)) return 0;
-    if ((effort == WM_MEASURE || effort == WM_EXHAUSTIVE) && wise.effort < effort) return 0;
-    const wm_solver *solver = wm_wisdom_solver(context, &wise);
+static int take_named(wm_found *found, const wm_solver *solver, const char *knobs, double seconds) {
     for (int i = 0; solver && i < found->count; i++) {
         wm_candidate *c = &found->candidate[i];
-        if (c->solver != solver || !wm_knobs_match(solver, &c->offer, wise.knobs)) continue;
-        c->seconds = wise.seconds;
+        if (c->solver != solver || !wm_knobs_match(solver, &c->offer, knobs)) continue;
+        c->seconds = seconds;
         found->chosen = i;
         found->by = WM_BY_WISDOM;
         return 1;
     }
+    return 0;
+}
+
+int wm_follow_wisdom(wmContext *context, const wm_problem *problem, wmEffort effort, wm_found *found) {
+    wm_wise wise;
+    if (!wm_wisdom_find(context, problem, &wise)) return 0;
+    if ((effort == WM_MEASURE || effort == WM_EXHAUSTIVE) && wise.effort < effort) return 0;
+    if (take_named(found, wm_wisdom_solver(context, &wise), wise.knobs, wise.seconds)) return 1;
     snprintf(found->note, sizeof found->note, "wisdom names %.48s@%d %.120s, which is not offered here (any more)",
              wise.solver, wise.version, wise.knobs);
     return 0;
+}
+
+/* Both ends of one of the problem's buckets were tuned, and the same variant won them. */
+static int follow_bucket(wmContext *context, const wm_problem *problem, wm_found *found) {
+    char text[WM_PROBLEM_TEXT], end[2][WM_PROBLEM_TEXT];
+    if (!wm_wisdom_any(context)) return 0;
+    wm_problem_print(problem, text, sizeof text);
+    for (int which = 0; which < WM_BUCKET_SIZES; which++) {
+        wm_wise low, high;
+        if (!wm_bucket_ends(text, which, end[0], end[1], sizeof text)) continue;
+        if (!wm_wisdom_find_text(context, problem->op, end[0], &low)) continue;
+        if (!wm_wisdom_find_text(context, problem->op, end[1], &high)) continue;
+        if (strcmp(low.solver, high.solver) != 0 || low.version != high.version) continue;
+        if (strcmp(low.knobs, high.knobs) != 0) continue;
+        if (!take_named(found, wm_wisdom_solver(context, &low), low.knobs, 0)) continue;
+        snprintf(found->note, sizeof found->note, "tuned at both ends of its bucket in %s", wm_bucket_name(which));
+        return 1;
+    }
+    return 0;
+}
+
+/* What won on another machine with the same device. */
+static int follow_shipped(const wmContext *context, const wm_problem *problem, wm_found *found) {
+    char text[WM_PROBLEM_TEXT];
+    if (!context->gpu || !context->use_shipped || wm_shipped_count(&context->device) == 0) return 0;
+    wm_problem_print(problem, text, sizeof text);
+    const wm_shipped *row = wm_shipped_find(&context->device, text);
+    if (!row) return 0;
+    wm_wise named = {.version = row->version};
+    snprintf(named.solver, sizeof named.solver, "%s", row->solver);
+    if (!take_named(found, wm_wisdom_solver(context, &named), row->knobs, 0)) return 0;
+    snprintf(found->note, sizeof found->note, "by the wisdom that ships for the %.60s", context->device.name);
+    return 1;
 }
 
 static wmStatus no_wisdom(const wmContext *context, const wm_problem *problem) {
@@ -95,7 +139,10 @@ wmStatus wm_search(wmContext *context, const wm_problem *problem, const wmPlanOp
     WM_TRY(wm_search_offers(context, problem, options->workspace_limit, out));
     if (out->count == 0) return wm_nobody_offers(context, problem, out);
     if (!options->fixed_choice) {
+        int by_estimate = options->effort == WM_ESTIMATE, no_more = options->effort == WM_WISDOM_ONLY;
         if (wm_follow_wisdom(context, problem, options->effort, out)) return WM_OK;
+        if ((by_estimate || no_more) && follow_bucket(context, problem, out)) return WM_OK;
+        if (by_estimate && !context->frozen && follow_shipped(context, problem, out)) return WM_OK;
         if (options->effort == WM_WISDOM_ONLY || context->frozen) return no_wisdom(context, problem);
         if (options->effort != WM_ESTIMATE) WM_TRY(wm_measure(context, problem, options, out));
     }

@@ -92,17 +92,25 @@ int wm_knobs_match(const wm_solver *solver, const wm_offer *offer, const char *k
     return strcmp(text, knobs) == 0;
 }
 
+int wm_wisdom_any(wmContext *context) {
+    pthread_mutex_lock(&context->wisdom.lock);
+    int any = context->wisdom.set.count > 0;
+    pthread_mutex_unlock(&context->wisdom.lock);
+    return any;
+}
+
 int wm_wisdom_find(wmContext *context, const wm_problem *problem, wm_wise *out) {
-    wm_wisdom *wisdom = &context->wisdom;
-    pthread_mutex_lock(&wisdom->lock);
-    int any = wisdom->set.count > 0;
-    pthread_mutex_unlock(&wisdom->lock);
-    if (!any) return 0;
     char text[WM_PROBLEM_TEXT];
+    if (!wm_wisdom_any(context)) return 0;
     wm_problem_print(problem, text, sizeof text);
-    uint64_t machine = wm_wisdom_machine(context, problem->op)->hash;
+    return wm_wisdom_find_text(context, problem->op, text, out);
+}
+
+int wm_wisdom_find_text(wmContext *context, wm_op op, const char *problem, wm_wise *out) {
+    wm_wisdom *wisdom = &context->wisdom;
+    uint64_t machine = wm_wisdom_machine(context, op)->hash;
     pthread_mutex_lock(&wisdom->lock);
-    const wm_wise *found = wm_set_find(&wisdom->set, text, machine);
+    const wm_wise *found = wm_set_find(&wisdom->set, problem, machine);
     if (found) *out = *found;
     pthread_mutex_unlock(&wisdom->lock);
     return found != NULL;
@@ -135,6 +143,7 @@ wmStatus wm_wisdom_open(wmContext *context, const char *option) {
         wm_cache_folder(path, sizeof path, "wisdom");
         chosen = path;
     }
+    context->use_shipped = chosen == path || chosen[0] != '\0';
     if (!chosen[0]) return WM_OK;
     context->wisdom.path = strdup(chosen);
     if (!context->wisdom.path) return wm_fail(WM_ERR_MEMORY, "out of host memory");

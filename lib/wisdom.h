@@ -97,6 +97,12 @@ const wm_machine *wm_wisdom_machine(wmContext *context, wm_op op);
 /** Copies what is known of the problem on this machine; 0 if nothing is. */
 int wm_wisdom_find(wmContext *context, const wm_problem *problem, wm_wise *out);
 
+/** The same by the problem's canonical string. */
+int wm_wisdom_find_text(wmContext *context, wm_op op, const char *problem, wm_wise *out);
+
+/** 1 if anything is known of any problem. */
+int wm_wisdom_any(wmContext *context);
+
 /** Remembers a measured choice; 0 where memory is short. */
 int wm_wisdom_learn(wmContext *context, const wm_problem *problem, const wm_solver *solver, const wm_offer *offer,
                     double seconds, wmEffort effort);

@@ -12,6 +12,7 @@
 #include "lib/measure.h"
 #include "lib/problem.h"
 
+#include "ceilings.h"
 #include "commands.h"
 #include "fail.h"
 #include "list.h"
@@ -26,7 +27,7 @@ typedef struct options {
     wm_common common;
     double budget;
     const char *solvers, *from, *into;
-    bool csv, early_stop;
+    bool csv, early_stop, ceilings;
 } options;
 
 // clang-format off
@@ -35,6 +36,7 @@ static const wm_flag flags[] = {
     {"--solvers",    WM_FLAG_TEXT,   offsetof(options, solvers),    "A,B",  "these solvers only; default: all"},
     {"--from",       WM_FLAG_TEXT,   offsetof(options, from),       "FILE", "problems, one a line, as in tune --from"},
     {"--early-stop", WM_FLAG_SWITCH, offsetof(options, early_stop), "",     "drop losers early, as planning does"},
+    {"--ceilings",   WM_FLAG_SWITCH, offsetof(options, ceilings),   "",     "measure what the machine can do; fractions refer to it"},
     {"--csv",        WM_FLAG_SWITCH, offsetof(options, csv),        "",     "print comma-separated values, for records"},
     {"--into",       WM_FLAG_TEXT,   offsetof(options, into),       "FILE", "append those to FILE; what it holds is not run again"},
     {NULL,           WM_FLAG_SWITCH, 0,                             NULL,   NULL},
@@ -45,7 +47,10 @@ static const wm_syntax syntax = {
     "bench [\"<problem>\"…] [--from FILE] [flags]",
     "Checks and times every variant of every solver for each problem, \"fft c2c f32 4096 batch=100\" say; the grammar\n"
     "is docs/problems.md. The error is the largest difference from the judge, as a fraction of the bound: up to 1 is\n"
-    "right. `vs best` compares with the fastest of the others' libraries. The exit status is 1 if a result is wrong.\n"
+    "right. `vs best` compares with the fastest of the others' libraries, `ceiling` with what the machine leaves: by "
+    "its\n"
+    "datasheet, or measured with --ceilings, which alone prints what it measured. The exit status is 1 if a result is "
+    "wrong.\n"
     "With --into a long list may be stopped and begun again: rows are added problem by problem.\n",
     0,
     -1,
@@ -57,15 +62,17 @@ typedef struct bench {
     wm_problem problem;
     char text[WM_PROBLEM_TEXT];
     wm_bench_result got;
+    double least;              /* seconds that the machine's ceilings leave it */
     const wm_candidate *rival; /* the fastest vendor's or reference's, NULL if none was timed */
 } bench;
 
-static int run(const options *o, wmContext *context, const char *text, bench *b) {
+static int run(const options *o, wmContext *context, const wm_ceilings *ceilings, const char *text, bench *b) {
     wm_bench_options options = {.budget_ms = o->budget, .solvers = o->solvers, .early_stop = o->early_stop};
     memset(b, 0, sizeof *b);
     int status = wm_session_check(wm_problem_parse(&b->problem, text, wmContextPlace(context)));
     if (status) return status;
     (void)wm_problem_print(&b->problem, b->text, sizeof b->text);
+    b->least = wm_ceilings_least(ceilings, context, &b->problem);
     status = wm_session_check(wm_bench(context, &b->problem, &options, &b->got));
     if (status) return status;
     for (int i = 0; i < b->got.count; i++) {
@@ -80,19 +87,25 @@ static double ratio_of(const bench *b, const wm_candidate *row) {
     return b->rival && wm_measured_is_right(row) ? b->rival->seconds / row->seconds : 0;
 }
 
+static double fraction_of(const bench *b, const wm_candidate *row) {
+    return wm_measured_is_right(row) ? b->least / row->seconds : 0;
+}
+
 static int print_table(const bench *b) {
     static const char *const origins[] = {"ours", "vendor", "reference"};
     wm_table table;
-    int status = wm_table_begin(&table, "lllrrrrl", "solver\tof\tknobs\ttime\trate\tvs best\terror\tverdict");
+    int status = wm_table_begin(&table, "lllrrrrrl", "solver\tof\tknobs\ttime\trate\tceiling\tvs best\terror\tverdict");
     for (int i = 0; !status && i < b->got.count; i++) {
         const wm_candidate *row = &b->got.rows[i];
         wm_measured m = wm_measured_of(&b->problem, row);
         char ratio[16] = "";
         char error[16] = "";
+        char ceiling[16] = "";
         if (ratio_of(b, row) > 0) (void)snprintf(ratio, sizeof ratio, "%.2f", ratio_of(b, row));
+        if (wm_measured_is_right(row)) (void)snprintf(ceiling, sizeof ceiling, "%.2f", fraction_of(b, row));
         if (wm_measured_is_right(row)) (void)snprintf(error, sizeof error, "%.3f", row->error);
-        status = wm_table_add(&table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s%s%s", row->solver->name,
-                              origins[row->solver->origin], m.knobs, m.time, m.rate_text, ratio, error,
+        status = wm_table_add(&table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s%s%s", row->solver->name,
+                              origins[row->solver->origin], m.knobs, m.time, m.rate_text, ceiling, ratio, error,
                               wm_verdict_name(row->verdict), *row->why ? ": " : "", row->why);
     }
     if (!status) {
@@ -105,7 +118,7 @@ static int print_table(const bench *b) {
 
 static const char csv_head[] = "problem,solver,knobs,seconds,best_other_seconds,vs_best,error,bound_absolute,bound_"
                                "relative,verdict,spread,samples,"
-                               "rate,unit,estimate,choice\n";
+                               "rate,unit,estimate,choice,fraction,why\n";
 
 /* Whether planning by measurement or by estimate would take the row. */
 static const char *choice_of(const bench *b, int row) {
@@ -118,10 +131,15 @@ static void add_csv(wm_text *out, const bench *b) {
     for (int i = 0; i < b->got.count; i++) {
         const wm_candidate *row = &b->got.rows[i];
         wm_measured m = wm_measured_of(&b->problem, row);
-        wm_text_add(out, "\"%s\",%s,\"%s\",%.6e,%.6e,%.3f,%.4f,%.3e,%.3e,%s,%.4f,%d,%.5g,%s,%.4e,%s\n", b->text,
-                    row->solver->name, m.knobs, row->seconds, b->rival ? b->rival->seconds : 0.0, ratio_of(b, row),
-                    row->error, bound.absolute, bound.relative, wm_verdict_name(row->verdict), row->spread,
-                    row->samples, m.rate, m.unit, row->offer.seconds, choice_of(b, i));
+        char why[sizeof row->why];
+        (void)snprintf(why, sizeof why, "%s", row->why);
+        for (char *at = why; *at; at++)
+            if (*at == '"') *at = '\'';
+        wm_text_add(out, "\"%s\",%s,\"%s\",%.6e,%.6e,%.3f,%.4f,%.3e,%.3e,%s,%.4f,%d,%.5g,%s,%.4e,%s,%.4f,\"%s\"\n",
+                    b->text, row->solver->name, m.knobs, row->seconds, b->rival ? b->rival->seconds : 0.0,
+                    ratio_of(b, row), row->error, bound.absolute, bound.relative, wm_verdict_name(row->verdict),
+                    row->spread, row->samples, m.rate, m.unit, row->offer.seconds, choice_of(b, i), fraction_of(b, row),
+                    why);
     }
 }
 
@@ -153,6 +171,7 @@ static void print_json(wm_json *json, const bench *b) {
         wm_json_integer(json, "samples", row->samples);
         wm_json_number(json, "rate", m.rate);
         wm_json_string(json, "unit", m.unit);
+        wm_json_number(json, "fraction", fraction_of(b, row));
         wm_json_number(json, "vs_best", ratio_of(b, row));
         wm_json_number(json, "error", row->error);
         wm_json_number(json, "estimate", row->offer.seconds);
@@ -166,9 +185,10 @@ static void print_json(wm_json *json, const bench *b) {
 }
 
 /* Benches and prints one problem; counts wrong and failed rows. */
-static int bench_one(const options *o, wmContext *context, const char *text, wm_json *json, int *bad) {
+static int bench_one(const options *o, wmContext *context, const wm_ceilings *ceilings, const char *text, wm_json *json,
+                     int *bad) {
     bench b;
-    int status = run(o, context, text, &b);
+    int status = run(o, context, ceilings, text, &b);
     for (int i = 0; !status && i < b.got.count; i++) {
         *bad += b.got.rows[i].verdict == WM_WRONG || b.got.rows[i].verdict == WM_FAILED;
     }
@@ -183,7 +203,7 @@ static int bench_one(const options *o, wmContext *context, const char *text, wm_
     return status;
 }
 
-static int bench_all(const options *o, wmContext *context, const wm_list *list) {
+static int bench_all(const options *o, wmContext *context, const wm_ceilings *ceilings, const wm_list *list) {
     int bad = 0;
     wm_text text = {.data = NULL};
     wm_json json = {.text = &text};
@@ -193,7 +213,7 @@ static int bench_all(const options *o, wmContext *context, const wm_list *list) 
     wm_progress_begin(list->count);
     for (int i = 0; !status && i < list->count; i++) {
         wm_progress_step(i, list->entry[i].problem);
-        status = bench_one(o, context, list->entry[i].problem, &json, &bad);
+        status = bench_one(o, context, ceilings, list->entry[i].problem, &json, &bad);
         (void)fflush(stdout);
     }
     wm_progress_end();
@@ -208,16 +228,20 @@ int wm_command_bench(int argc, char **argv) {
     options o = {.budget = 0};
     wmContext *context = NULL;
     wm_list list = {NULL, 0, 0};
+    wm_ceilings ceilings = {.copy = 0};
     int status = wm_options_parse(&syntax, argc, argv, &o);
     if (!status && o.budget < 0) status = wm_tool_usage("--budget %g is to be above 0", o.budget);
     if (o.into) o.csv = true;
     if (!status && o.csv && o.common.json) status = wm_tool_usage("--csv and --json exclude each other");
     if (status) return status;
     status = wm_session_open(&context, o.common.place);
+    bool listed = o.common.count || o.from;
     /* All strings are parsed before the first is run: a slip in the last must not cost the time of the others. */
-    if (!status) status = wm_list_collect(&list, wmContextPlace(context), &o.common, o.from);
+    if (!status && (listed || !o.ceilings)) status = wm_list_collect(&list, wmContextPlace(context), &o.common, o.from);
     if (!status && o.into) status = wm_resume(&list, o.into, csv_head);
-    if (!status) status = bench_all(&o, context, &list);
+    if (!status && o.ceilings) status = wm_ceilings_measure(context, &ceilings);
+    if (!status && o.ceilings && !listed) status = wm_ceilings_print(&ceilings, o.common.json, o.csv);
+    if (!status && listed) status = bench_all(&o, context, &ceilings, &list);
     wm_list_free(&list);
     wmContextDestroy(context);
     return status;

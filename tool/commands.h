@@ -10,6 +10,7 @@ int wm_command_info(int argc, char **argv);
 int wm_command_plan(int argc, char **argv);
 int wm_command_tune(int argc, char **argv);
 int wm_command_bench(int argc, char **argv);
+int wm_command_replay(int argc, char **argv);
 int wm_command_report(int argc, char **argv);
 int wm_command_wisdom(int argc, char **argv);
 int wm_command_demo(int argc, char **argv);

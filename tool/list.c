@@ -17,10 +17,11 @@ void wm_list_free(wm_list *list) {
     *list = (wm_list){NULL, 0, 0};
 }
 
-static int add(wm_list *list, const char *problem, double runs) {
+int wm_list_add(wm_list *list, const char *problem, double runs, double seconds) {
     for (int i = 0; i < list->count; i++) {
         if (strcmp(list->entry[i].problem, problem) != 0) continue;
         list->entry[i].runs += runs;
+        if (seconds > 0) list->entry[i].seconds = seconds;
         return WM_EXIT_OK;
     }
     if (list->count == list->capacity) {
@@ -32,27 +33,34 @@ static int add(wm_list *list, const char *problem, double runs) {
     }
     char *copy = strdup(problem);
     if (!copy) return wm_tool_fail("out of memory");
-    list->entry[list->count++] = (wm_list_entry){copy, runs};
+    list->entry[list->count++] = (wm_list_entry){copy, runs, seconds};
     return WM_EXIT_OK;
 }
 
 /* One problem string, checked; `where` is what a complaint begins with. */
-static int add_text(wm_list *list, wmPlace place, const char *text, double runs, const char *where) {
+static int add_text(wm_list *list, wmPlace place, const char *text, double runs, double seconds, const char *where) {
     wm_problem problem;
     char canonical[WM_PROBLEM_TEXT];
     if (wm_problem_parse(&problem, text, place) != WM_OK) return wm_tool_fail("%s%s", where, wmLastError());
     (void)wm_problem_print(&problem, canonical, sizeof canonical);
-    return add(list, canonical, runs);
+    return wm_list_add(list, canonical, runs, seconds);
+}
+
+/* "… # cublaslt, measured 1.2e-05 s" */
+static double recorded_seconds(const char *line) {
+    const char *comment = strchr(line, '#'), *at = comment ? strstr(comment, "measured ") : NULL;
+    if (comment && !at) at = strstr(comment, "estimated ");
+    return at ? strtod(strchr(at, ' '), NULL) : 0;
 }
 
 int wm_list_add_line(wm_list *list, wmPlace place, char *line, const char *where) {
-    double runs = 1;
+    double runs = 1, seconds = recorded_seconds(line);
     line[strcspn(line, "#\r\n")] = '\0';
     char *at = line + strspn(line, " \t");
     if (isdigit((unsigned char)*at)) runs = strtod(at, &at);
     at += strspn(at, " \t");
     for (size_t n = strlen(at); n > 0 && isspace((unsigned char)at[n - 1]); n--) at[n - 1] = '\0';
-    return *at ? add_text(list, place, at, runs, where) : WM_EXIT_OK;
+    return *at ? add_text(list, place, at, runs, seconds, where) : WM_EXIT_OK;
 }
 
 static int add_file(wm_list *list, wmPlace place, const char *path) {
@@ -84,7 +92,7 @@ void wm_list_sort(wm_list *list) {
 
 int wm_list_collect(wm_list *list, wmPlace place, const wm_common *words, const char *file) {
     int status = WM_EXIT_OK;
-    for (int i = 0; !status && i < words->count; i++) status = add_text(list, place, words->words[i], 1, "");
+    for (int i = 0; !status && i < words->count; i++) status = add_text(list, place, words->words[i], 1, 0, "");
     if (!status && file) status = add_file(list, place, file);
     if (!status && !list->entry) status = wm_tool_usage("no problem given: name some, or --from a file");
     return status;

@@ -13,6 +13,7 @@
 typedef struct wm_list_entry {
     char *problem; /* in its canonical form */
     double runs;
+    double seconds; /* of one run, as a trace recorded it; 0: not told */
 } wm_list_entry;
 
 typedef struct wm_list {
@@ -28,6 +29,9 @@ int wm_list_collect(wm_list *list, wmPlace place, const wm_common *words, const 
 
 /* One line of a file, which it cuts up; `where` is what a complaint begins with. */
 int wm_list_add_line(wm_list *list, wmPlace place, char *line, const char *where);
+
+/* Adds a problem in its canonical form. */
+int wm_list_add(wm_list *list, const char *problem, double runs, double seconds);
 
 /* Those with most runs first. */
 void wm_list_sort(wm_list *list);

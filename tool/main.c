@@ -21,6 +21,7 @@ static const struct {
     {"info",         wm_command_info,         "what this machine and this build offer"            },
     {"plan",         wm_command_plan,         "explain how a problem would be solved"             },
     {"tune",         wm_command_tune,         "measure a list of problems, keep the winners"      },
+    {"replay",       wm_command_replay,       "run what a trace recorded, and compare the times"  },
     {"bench",        wm_command_bench,        "time and check every solver of a problem"          },
     {"report",       wm_command_report,       "an HTML page of what bench measured"               },
     {"wisdom",       wm_command_wisdom,       "show, merge or forget what tuning has found"       },

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/bucket.h"
 #include "lib/plan_internal.h"
 
 #include "commands.h"
@@ -20,6 +21,7 @@ typedef struct options {
     wm_common common;
     const char *from;
     const char *effort;
+    const char *bucket;
     double budget;
     bool dry;
 } options;
@@ -28,6 +30,7 @@ typedef struct options {
 static const wm_flag flags[] = {
     {"--from",   WM_FLAG_TEXT,   offsetof(options, from),   "FILE", "problems, one a line: a list, or what WARPMATH_TRACE wrote"},
     {"--effort", WM_FLAG_TEXT,   offsetof(options, effort), "HOW",  "measure exhaustive; default measure"},
+    {"--bucket", WM_FLAG_TEXT,   offsetof(options, bucket), "SIZE", "m n k batch count: measure both ends of each problem's bucket"},
     {"--budget", WM_FLAG_NUMBER, offsetof(options, budget), "MS",   "milliseconds a problem at most; default 1000"},
     {"--dry",    WM_FLAG_SWITCH, offsetof(options, dry),    "",     "leave the wisdom file as it is"},
     {NULL,       WM_FLAG_SWITCH, 0,                         NULL,   NULL},
@@ -39,11 +42,32 @@ static const wm_syntax syntax = {
     "Measures each problem and adds the winners to your wisdom file, which plans follow from then on. In a file, a "
     "line\n"
     "is a problem, with a number of runs before it or none; what follows a # is a comment. Problems that a list names\n"
-    "twice are tuned once, those with most runs first. Run a program under WARPMATH_TRACE=FILE to get its list.\n",
+    "twice are tuned once, those with most runs first. Between the ends of a bucket (neighbouring powers of two) "
+    "plans\n"
+    "take what won both, without a measurement. Run a program under WARPMATH_TRACE=FILE to get its list.\n",
     0,
     -1,
     flags,
 };
+
+/* A size that changes at run time: each problem stands for the two at the ends of its bucket. */
+static int take_ends(wm_list *list, int which) {
+    wm_list ends = {NULL, 0, 0};
+    int status = WM_EXIT_OK;
+    for (int i = 0; !status && i < list->count; i++) {
+        char low[WM_PROBLEM_TEXT], high[WM_PROBLEM_TEXT];
+        const char *problem = list->entry[i].problem;
+        if (!wm_bucket_ends(problem, which, low, high, sizeof low)) {
+            status =
+                wm_tool_fail("\"%s\" has no %s, or it is a power of two: no bucket", problem, wm_bucket_name(which));
+        }
+        if (!status) status = wm_list_add(&ends, low, list->entry[i].runs, 0);
+        if (!status) status = wm_list_add(&ends, high, list->entry[i].runs, 0);
+    }
+    wm_list_free(list);
+    *list = ends;
+    return status;
+}
 
 /* What came of one problem. */
 typedef struct tuned {
@@ -136,13 +160,16 @@ static int tune_all(wmContext *context, const wm_list *l, const options *o, cons
 
 int wm_command_tune(int argc, char **argv) {
     static const char *const efforts[] = {"measure", "exhaustive", NULL};
+    static const char *const sizes[] = {"m", "n", "k", "batch", "count", NULL}; /* as lib/bucket.h numbers them */
     options o = {.effort = "measure"};
     wmContext *context = NULL;
     wm_list l = {NULL, 0, 0};
     wmPlanOptions planning = wmPlanOptionsDefault();
     int effort = 0;
+    int size = 0;
     int status = wm_options_parse(&syntax, argc, argv, &o);
     if (!status) status = wm_options_choice("--effort", o.effort, efforts, &effort);
+    if (!status && o.bucket) status = wm_options_choice("--bucket", o.bucket, sizes, &size);
     if (!status && o.budget < 0) status = wm_tool_usage("--budget %g is to be above 0", o.budget);
     if (status) return status;
     planning.effort = effort ? WM_EXHAUSTIVE : WM_MEASURE;
@@ -150,6 +177,7 @@ int wm_command_tune(int argc, char **argv) {
     status = wm_session_open(&context, o.common.place);
     if (!status) status = wm_list_collect(&l, wmContextPlace(context), &o.common, o.from);
     if (!status) wm_list_sort(&l);
+    if (!status && o.bucket) status = take_ends(&l, size);
     if (!status) status = tune_all(context, &l, &o, &planning);
     /* What was learnt is kept, whatever became of the rest. */
     if (context && l.count && !o.dry) {

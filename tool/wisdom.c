@@ -1,22 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* warpmath wisdom: shows, merges and forgets what tuning found. */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "commands.h"
+#include "drift.h"
 #include "fail.h"
 #include "options.h"
 #include "session.h"
 
+typedef struct options {
+    wm_common common;
+    double budget;
+    bool tune;
+} options;
+
+// clang-format off
 static const wm_flag flags[] = {
-    {NULL, WM_FLAG_SWITCH, 0, NULL, NULL},
+    {"--budget", WM_FLAG_NUMBER, offsetof(options, budget), "MS", "drift: milliseconds a problem at most; default 200"},
+    {"--tune",   WM_FLAG_SWITCH, offsetof(options, tune),   "",   "drift: measure anew what moved, and keep it"},
+    {NULL,       WM_FLAG_SWITCH, 0,                         NULL, NULL},
 };
+// clang-format on
 
 static const wm_syntax syntax = {
-    "wisdom show | merge FILE… | forget PATTERN [flags]",
+    "wisdom show | merge FILE… | forget PATTERN | drift [flags]",
     "show prints your wisdom file; merge adds the entries of other files to it; forget removes the problems that "
     "match\n"
-    "a pattern with * and ?. The file is WARPMATH_WISDOM, else your own in the cache folder (see warpmath info).\n",
+    "a pattern with * and ?; drift times again what won here under another driver or library, and lists what moved.\n"
+    "The file is WARPMATH_WISDOM, else your own in the cache folder (see warpmath info).\n",
     1,
     -1,
     flags,
@@ -67,13 +80,17 @@ static int forget(const wm_common *o, wmContext *context) {
 }
 
 int wm_command_wisdom(int argc, char **argv) {
-    static const char *const actions[] = {"show", "merge", "forget", NULL};
-    wm_common o = {.json = false};
+    static const char *const actions[] = {"show", "merge", "forget", "drift", NULL};
+    options all = {.budget = 200};
+    wm_common o;
     wmContext *context = NULL;
     int action = 0;
-    int status = wm_options_parse(&syntax, argc, argv, &o);
+    int status = wm_options_parse(&syntax, argc, argv, &all);
+    o = all.common;
     if (!status) status = wm_options_choice("wisdom", o.words[0], actions, &action);
     if (!status && action == 0 && o.count != 1) status = wm_tool_usage("wisdom show takes no more words");
+    if (!status && action == 3 && o.count != 1) status = wm_tool_usage("wisdom drift takes no more words");
+    if (!status && all.budget <= 0) status = wm_tool_usage("--budget %g is to be above 0", all.budget);
     if (!status && action == 1 && o.count < 2) status = wm_tool_usage("wisdom merge wants a file");
     if (!status && action == 2 && o.count != 2) status = wm_tool_usage("wisdom forget wants one pattern ('*' is all)");
     if (status) return status;
@@ -81,6 +98,8 @@ int wm_command_wisdom(int argc, char **argv) {
     if (!status && action == 0) status = wm_session_print(write_wisdom, context, o.json ? WM_JSON : WM_TEXT, stdout);
     if (!status && action == 1) status = merge(&o, context);
     if (!status && action == 2) status = forget(&o, context);
+    if (!status && action == 3) status = wm_drift(context, all.budget, o.json, all.tune);
+    if (!status && action == 3 && all.tune) status = wm_session_check(wmWisdomSave(context, NULL, NULL));
     wmContextDestroy(context);
     return status;
 }
