@@ -24,11 +24,6 @@ wmStatus wm_plan_options_take(wmPlanOptions *out, const wmPlanOptions *options) 
     if (out->fixed_choice != 0 && out->fixed_choice != 1) {
         return wm_fail(WM_ERR_ARGUMENT, "options.fixed_choice is %d", (int)out->fixed_choice);
     }
-    if (out->spare_multiprocessors) {
-        return wm_fail(out->spare_multiprocessors < 0 ? WM_ERR_ARGUMENT : WM_ERR_UNSUPPORTED,
-                       "options.spare_multiprocessors is %d: no solver can promise to leave multiprocessors free",
-                       (int)out->spare_multiprocessors);
-    }
     if (out->fixed_choice && out->effort != WM_ESTIMATE) {
         return wm_fail(WM_ERR_ARGUMENT,
                        "options.fixed_choice is 1 and options.effort %d: a fixed choice asks neither "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buckets of sizes that change, the wisdom that ships, and the objectives that are refused. */
+/* Buckets of sizes that change, and the wisdom that ships. */
 #include "engine_lab.h"
 #include "lib/bucket.h"
 #include "lib/shipped.h"
@@ -85,26 +85,11 @@ static void what_ships(void **unused) {
     assert_int_equal(wm_shipped_count(&device), 0);
 }
 
-static void multiprocessors_are_not_spared(void **unused) {
-    (void)unused;
-    wmPlan *plan = NULL;
-    wmPlanOptions options = wmPlanOptionsDefault();
-    options.spare_multiprocessors = 8;
-    lab_open(WM_PLACE_CPU, NULL);
-    wm_problem problem = lab_problem(NULL);
-    assert_int_equal(wm_plan_create(&plan, lab_now.context, &problem, &options), WM_ERR_UNSUPPORTED);
-    lab_said("spare_multiprocessors is 8");
-    options.spare_multiprocessors = -1;
-    assert_int_equal(wm_plan_create(&plan, lab_now.context, &problem, &options), WM_ERR_ARGUMENT);
-    lab_close();
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ends),
         cmocka_unit_test(both_ends_decide),
         cmocka_unit_test(what_ships),
-        cmocka_unit_test(multiprocessors_are_not_spared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@ usage: test_tool.py PATH-OF-WARPMATH [unittest options]
 
 NumPy (Debian's python3-numpy) is needed; where it is missing this test fails rather than skips.
 """
+import csv
 import json
 import os
 import resource
@@ -40,6 +41,22 @@ def to_bf16(values):
 
 def from_bf16(bits):
     return (bits.astype("u4") << 16).view("f4")
+
+
+def crc32c(text):
+    value = 0xffffffff
+    for byte in text.encode():
+        value ^= byte
+        for _ in range(8):
+            value = value >> 1 ^ (0x82f63b78 if value & 1 else 0)
+    return value ^ 0xffffffff
+
+
+def fnv(text):
+    value = 0xcbf29ce484222325
+    for byte in text.encode():
+        value = (value ^ byte) * 0x100000001b3 % 2**64
+    return value
 
 
 class ToolTest(unittest.TestCase):
@@ -429,7 +446,7 @@ class Random(ToolTest):
 
 
 class CommandLine(ToolTest):
-    COMMANDS = ("matmul", "fft", "random", "demo", "info", "plan", "bench", "wisdom")
+    COMMANDS = ("matmul", "fft", "random", "demo", "info", "plan", "bench", "wisdom", "tune", "replay")
 
     def test_help(self):
         listed = self.succeed("-h")
@@ -587,6 +604,84 @@ class CommandLine(ToolTest):
             self.assertTrue(any(row["verdict"] == "good" for row in problem["solvers"]), problem)
         self.assertIn("GFLOP/s", self.succeed("bench", "matmul f32 40x40x40", "--budget", "300", "--place", "cpu"))
         self.fail_with(1, "nonsense", "bench", "nonsense")
+
+    def test_bench_goes_on(self):
+        """A list that was stopped is run from where it ended; a torn last line is cut off."""
+        with open(self.path("list"), "w", encoding="utf-8") as file:
+            file.write("matmul f32 8x8x8 # first\n2 fft c2c f32 12\nmatmul f32 8x8x8\n")
+        words = ("bench", "--from", self.path("list"), "--into", self.path("out.csv"), "--early-stop", "--budget", "50",
+                 "--place", "cpu")
+        self.succeed(*words)
+        with open(self.path("out.csv"), encoding="utf-8") as file:
+            whole = file.read()
+        rows = list(csv.DictReader(whole.splitlines()))
+        self.assertEqual([row["problem"] for row in rows if row["choice"] in ("measure", "both")],
+                         ["matmul f32 8x8x8", "fft c2c f32 12"])
+        self.assertTrue(all(float(row["estimate"]) > 0 for row in rows))
+        self.succeed(*words)  # nothing is left to do
+        with open(self.path("out.csv"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), whole)
+        first = whole[:whole.index('"fft')]
+        with open(self.path("out.csv"), "w", encoding="utf-8") as file:
+            file.write(first + '"fft c2c f3')
+        self.succeed(*words)
+        with open(self.path("out.csv"), encoding="utf-8") as file:
+            again = file.read()
+        self.assertTrue(again.startswith(first))
+        self.assertEqual([row["problem"] for row in csv.DictReader(again.splitlines())], [row["problem"] for row in rows])
+        self.save("other.csv", np.zeros(1))
+        self.fail_with(1, "columns", "bench", "matmul f32 8x8x8", "--into", self.path("list"))
+
+    def test_ceilings(self):
+        said = json.loads(self.succeed("bench", "--ceilings", "--json", "--place", "cpu"))
+        self.assertGreater(said["copy"], 0)
+        self.assertIn("copy", self.succeed("bench", "--ceilings", "--place", "cpu"))
+        text = self.succeed("bench", "matmul f32 64x64x64", "--ceilings", "--csv", "--place", "cpu", "--budget", "50")
+        self.assertTrue(any(0 < float(row["fraction"]) for row in csv.DictReader(text.splitlines())))
+
+    def test_buckets(self):
+        self.succeed("tune", "matmul f32 24x9x9", "--bucket", "m", "--budget", "3000", "--place", "cpu")
+        self.assertIn("2 entries", self.succeed("wisdom", "merge", self.path("wisdom"), "--place", "cpu"))
+        self.fail_with(1, "no bucket", "tune", "matmul f32 16x9x9", "--bucket", "m", "--place", "cpu")
+        self.fail_with(2, "--bucket: 'q'", "tune", "matmul f32 24x9x9", "--bucket", "q", "--place", "cpu")
+
+    def test_replay(self):
+        with open(self.path("trace"), "w", encoding="utf-8") as file:
+            file.write("7 matmul f32 8x8x8 # openblas, measured 1.5e-06 s\n2 fft c2c f32 12 # fft_cpu, estimated 2.0e-06 s\n")
+        said = json.loads(self.succeed("replay", self.path("trace"), "--budget", "5", "--json", "--place", "cpu"))
+        self.assertEqual([row["runs"] for row in said], [7, 2])
+        self.assertEqual([row["recorded_seconds"] for row in said], [1.5e-6, 2e-6])
+        self.assertTrue(all(row["seconds"] > 0 for row in said))
+        self.assertIn("all runs", self.succeed("replay", self.path("trace"), "--budget", "5", "--place", "cpu"))
+        self.fail_with(1, "No such file", "replay", self.path("none"))
+
+    def test_drift(self):
+        """Entries of the same device under another version of a library are timed again."""
+        self.succeed("tune", "matmul f32 40x40x40", "fft c2c f32 12", "--budget", "3000", "--place", "cpu")
+        with open(self.path("wisdom"), encoding="ascii") as file:
+            lines = file.read().splitlines()
+        machines = {line.split()[3]: line.split(" ", 4)[4] for line in lines if line.split()[2] == "machine"}
+        out = []
+        for line in lines:
+            words = line.split(" ")
+            if len(words) > 3 and words[2] in ("machine", "entry"):
+                text = machines[words[3]] + "0"  # warpmath=100 -> 1000: another version
+                words[3] = f"{fnv(text):016x}"
+                body = f"machine {words[3]} {text}" if words[2] == "machine" else " ".join(words[2:])
+                if words[2] == "entry":  # one of them took a hundredth of the time
+                    words[5] = str(int(words[5]) // 100 + 1) if "matmul" in line else words[5]
+                    body = " ".join(words[2:])
+                line = f"w1 {crc32c(body):08x} {body}"
+            out.append(line)
+        with open(self.path("wisdom"), "w", encoding="ascii") as file:
+            file.write("\n".join(out) + "\n")
+        os.chmod(self.path("wisdom"), 0o600)
+        said = json.loads(self.succeed("wisdom", "drift", "--json", "--place", "cpu", "--budget", "3000"))
+        verdicts = {row["problem"]: row["verdict"] for row in said}
+        self.assertEqual(verdicts["matmul f32 40x40x40"], "slower")
+        self.assertIn("matmul f32 40x40x40", self.succeed("wisdom", "drift", "--place", "cpu", "--budget", "3000", "--tune"))
+        said = json.loads(self.succeed("wisdom", "drift", "--json", "--place", "cpu", "--budget", "50"))
+        self.assertNotIn("matmul f32 40x40x40", {row["problem"] for row in said})  # tuned since
 
 
 def no_room():

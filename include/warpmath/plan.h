@@ -16,7 +16,7 @@ typedef struct wmPlan wmPlan;
 
 /** How hard planning works. Only MEASURE and EXHAUSTIVE launch anything: on a private stream, on their own data. */
 typedef enum wmEffort {
-    WM_ESTIMATE = 0,   /**< wisdom, own, of a bucket or shipped, else the best offer by a model: nothing is run */
+    WM_ESTIMATE = 0,   /**< wisdom, else the best offer by a roofline model: microseconds, nothing is run */
     WM_MEASURE = 1,    /**< check and time the offers, keep the best, remember it in the context's wisdom */
     WM_EXHAUSTIVE = 2, /**< the same over every variant of every solver */
     WM_WISDOM_ONLY = 3 /**< a problem without wisdom is WM_ERR_NO_WISDOM: for serving and CI */
@@ -27,17 +27,14 @@ typedef struct wmPlanOptions {
     size_t size;
     wmEffort effort;
     int32_t fixed_choice; /**< 1: neither timings nor wisdom are consulted; version, device and problem decide alone */
-    double budget_ms; /**< MEASURE: wall time at most, 0: 1000 (EXHAUSTIVE 10000); out of budget, the best timed so far
-                         is taken */
-    int64_t budget_bytes;          /**< MEASURE: memory for operands and workspace at most, 0: 1/4 of the device's */
-    int64_t workspace_limit;       /**< bytes of workspace the plan may want; 0: 1 GiB; -1: none at all */
-    int32_t spare_multiprocessors; /**< multiprocessors that executions must leave to others; 0, or it is refused with
-                                        WM_ERR_UNSUPPORTED: no solver can promise it yet */
+    double budget_ms;     /**< MEASURE: wall time at most, 0: 1000; out of budget, the best timed so far is taken */
+    int64_t budget_bytes; /**< MEASURE: memory for operands at most, 0: 1/4 of the device's */
+    int64_t workspace_limit; /**< bytes of workspace the plan may want; 0: 1 GiB; -1: none at all */
 } wmPlanOptions;
 
 /** Default options: every field its default. */
 static inline wmPlanOptions wmPlanOptionsDefault(void) {
-    wmPlanOptions o = {sizeof(wmPlanOptions), WM_ESTIMATE, 0, 0.0, 0, 0, 0};
+    wmPlanOptions o = {sizeof(wmPlanOptions), WM_ESTIMATE, 0, 0.0, 0, 0};
     return o;
 }
 
