@@ -211,7 +211,7 @@ static wmStatus measure_kernels(bench *b, wm_ceilings *out) {
     WM_TRY(time_of(b, do_f32, &seconds));
     out->f32 = threads * ROUNDS * 64 * 2 / seconds;
     WM_TRY(time_of(b, do_f64, &seconds));
-    out->f64 = threads * (ROUNDS / 4) * 64 * 2 / seconds;
+    out->f64 = threads * 0.25 * ROUNDS * 64 * 2 / seconds;
     WM_TRY(time_of(b, do_launches, &seconds));
     out->launch = seconds / NODES;
     WM_TRY(time_graph(b, &seconds));
@@ -219,7 +219,7 @@ static wmStatus measure_kernels(bench *b, wm_ceilings *out) {
     if (b->context->device.sm != 90) return WM_OK;
     WM_TRY(compile(b, TENSOR));
     WM_TRY(time_of(b, do_tensor, &seconds));
-    double groups = (double)b->context->device.multiprocessors * (TENSOR_THREADS / 128);
+    double groups = b->context->device.multiprocessors * TENSOR_THREADS / 128.0;
     out->tensor = groups * TENSOR_ROUNDS * 16 * (2.0 * 64 * 256 * 16) / seconds;
     return WM_OK;
 }

@@ -93,10 +93,10 @@ int wm_drift(wmContext *context, double budget_ms, bool json, bool tune) {
     int status = wm_table_begin(&table, "llrrl", "problem\tsolver\tthen\tnow\tverdict");
     wm_wise *entries = malloc((size_t)(count + 1) * sizeof *entries); /* tuning anew changes the set */
     if (!status && !entries) status = wm_tool_fail("out of memory");
-    for (int i = 0; !status && i < count; i++) entries[i] = *context->wisdom.set.entry[i];
+    for (int i = 0; entries && !status && i < count; i++) entries[i] = *context->wisdom.set.entry[i];
     if (json) wm_json_open(&out, NULL, '[');
     wm_progress_begin(count);
-    for (int i = 0; !status && i < count; i++) {
+    for (int i = 0; entries && !status && i < count; i++) {
         wm_problem problem;
         const wm_machine *machine = wm_set_machine(&context->wisdom.set, entries[i].machine);
         if (!is_old(context, &entries[i], machine, &problem)) continue;

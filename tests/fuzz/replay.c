@@ -29,15 +29,18 @@ static uint64_t draw(uint64_t below) {
     return (state >> 33) % below;
 }
 
+static int hex(char c) {
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 0;
+}
+
 /* \n, \\ and \xNN; every other byte is itself. */
 static size_t unescape(const char *line, size_t length, uint8_t *out) {
     size_t n = 0;
     for (size_t i = 0; i < length; i++) {
-        unsigned code = 0;
         if (line[i] != '\\' || i + 1 == length) {
             out[n++] = (uint8_t)line[i];
-        } else if (line[i + 1] == 'x' && i + 3 < length && sscanf(line + i + 2, "%2x", &code) == 1) {
-            out[n++] = (uint8_t)code;
+        } else if (line[i + 1] == 'x' && i + 3 < length) {
+            out[n++] = (uint8_t)(hex(line[i + 2]) << 4 | hex(line[i + 3]));
             i += 3;
         } else {
             out[n++] = line[++i] == 'n' ? '\n' : (uint8_t)line[i];
@@ -89,7 +92,7 @@ static void change(uint8_t *data, size_t *size) {
     case 3: /* a word in */
         if (*size + strlen(word) < LONGEST) {
             memmove(data + at + strlen(word), data + at, *size - at);
-            memcpy(data + at, word, strlen(word));
+            for (size_t i = 0; word[i]; i++) data[at + i] = (uint8_t)word[i];
             *size += strlen(word);
         }
         return;
