@@ -29,7 +29,7 @@ _MatmulDesc = _struct("wmMatmulDesc", size=SIZE, place=ENUM, m=I64, n=I64, k=I64
                       d=_Matrix, batch=I64, batch_mode=ENUM, compute=ENUM, bias=ENUM, bias_type=ENUM, activation=ENUM,
                       determinism=ENUM)
 _MatmulArgs = _struct("wmMatmulArgs", size=SIZE, a=PTR, b=PTR, c=PTR, d=PTR, bias=PTR, alpha=_Scalar, beta=_Scalar,
-                      a_scale=PTR, b_scale=PTR, d_scale=PTR, workspace=PTR, workspace_bytes=SIZE)
+                      a_scale=PTR, b_scale=PTR, d_scale=PTR, workspace=PTR, workspace_bytes=SIZE, groups=PTR)
 _FftDim = _struct("wmFftDim", n=I64, in_stride=I64, out_stride=I64)
 _FftDesc = _struct("wmFftDesc", size=SIZE, place=ENUM, kind=ENUM, type=ENUM, direction=ENUM, scale=ENUM,
                    placement=ENUM, allow_input_overwrite=I32, rank=I32, loops=I32, dim=_FftDim * 3, loop=_FftDim * 3,
