@@ -266,7 +266,7 @@ int main(int argc, char **argv) {
     const wm_gpu *gpu = wm_context_gpu(context);
     wmStatus status = wm_gpu_check(gpu, gpu->stream_create(gpu->self, &stream), "cudaStreamCreate");
     int given = argc > 2 && strncmp(argv[2], "matmul ", 7) == 0;
-    const char *limit = getenv("FUZZ_SECONDS");
+    const char *limit = getenv("FUZZ_SECONDS"); // NOLINT(concurrency-mt-unsafe)
     time_t end = time(NULL) + (limit ? strtol(limit, NULL, 10) : 1000000);
     long done = given;
     if (given && status == WM_OK) status = check(&t, context, stream, argv[2]);

@@ -123,9 +123,11 @@ static wmStatus study(const bench *x, int m, int n, int k, int kind, double *spl
     for (size_t i = 0; i < b; i++) x->host_b[i] = fabsf(x->host_b[i]);
     if (status == WM_OK) status = send(x, a, b);
     if (status == WM_OK) status = multiply(x, "matmul_naive", wide, x->size, d * sizeof(double));
-    *sgemm = error_of(x, d);
-    memcpy(x->result, kept, d * sizeof(float));
-    *split = error_of(x, d);
+    if (status == WM_OK) {
+        *sgemm = error_of(x, d);
+        memcpy(x->result, kept, d * sizeof(float));
+        *split = error_of(x, d);
+    }
     free(kept);
     return status;
 }
@@ -150,9 +152,9 @@ static wmStatus prepare(bench *x) {
     WM_TRY(wm_context_alloc(x->context, &x->d, out * sizeof(double)));
     x->host_a = (float *)malloc(side * sizeof(float));
     x->host_b = (float *)malloc(side * sizeof(float));
-    x->result = (float *)malloc(out * sizeof(float));
-    x->truth = (double *)malloc(out * sizeof(double));
-    x->size = (double *)malloc(out * sizeof(double));
+    x->result = (float *)calloc(out, sizeof(float));
+    x->truth = (double *)calloc(out, sizeof(double));
+    x->size = (double *)calloc(out, sizeof(double));
     int all = x->host_a && x->host_b && x->result && x->truth && x->size;
     return all ? WM_OK : wm_fail(WM_ERR_MEMORY, "out of host memory");
 }
