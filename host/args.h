@@ -16,6 +16,7 @@ wmStatus wm_args_check(const wmPlan *plan, const void *args, int reach, wm_args 
 wmStatus wm_matmul_args_check(const wmPlan *plan, int reach, wm_args *out, int *empty);
 wmStatus wm_fft_args_check(const wmPlan *plan, int reach, wm_args *out, int *empty);
 wmStatus wm_random_args_check(const wmPlan *plan, int reach, wm_args *out, int *empty);
+wmStatus wm_convolution_args_check(const wmPlan *plan, int reach, wm_args *out, int *empty);
 
 /** A pointer that is read or written: not NULL, aligned, and within the place's reach where `reach`. */
 wmStatus wm_pointer_check(const wmPlan *plan, const void *pointer, int64_t align, const char *field, int reach);

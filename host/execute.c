@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a typed call to the engine: what the three operations' executions have in common. */
+/* From a typed call to the engine: what all operations' executions have in common. */
 #include "args.h"
 
 wmStatus wmPlanCreate(wmPlan **plan, wmContext *context, const char *problem, const wmPlanOptions *options) {
@@ -16,9 +16,10 @@ static const struct {
     size_t size;
     wmStatus (*check)(const wmPlan *plan, int reach, wm_args *out, int *empty);
 } kinds[WM_OPERATIONS] = {
-    [WM_MATMUL] = {sizeof(wmMatmulArgs), wm_matmul_args_check},
-    [WM_FFT] = {sizeof(wmFftArgs),    wm_fft_args_check   },
-    [WM_RANDOM] = {sizeof(wmRandomArgs), wm_random_args_check},
+    [WM_MATMUL] = {sizeof(wmMatmulArgs),      wm_matmul_args_check     },
+    [WM_FFT] = {sizeof(wmFftArgs),         wm_fft_args_check        },
+    [WM_RANDOM] = {sizeof(wmRandomArgs),      wm_random_args_check     },
+    [WM_CONVOLUTION] = {sizeof(wmConvolutionArgs), wm_convolution_args_check},
 };
 
 static wmStatus in_problem(const wmPlan *plan, wmStatus status) {

@@ -59,6 +59,12 @@ double wm_fft_cufft_seconds(wmContext *context, const wm_problem *problem) {
     return seconds(context, problem, vendors[d->type == WM_F64][index_of(d)], vendors_columns);
 }
 
+double wm_fft_tile_seconds(wmContext *context, const wm_problem *problem, double cost) {
+    double of_copy = cost < 1.2 ? 0.92 : 0.92 - 0.8 * (cost - 1.2); /* perf/results/h200/fft_tile.csv */
+    double fraction = (of_copy < 0.3 ? 0.3 : of_copy) * 4.1 / datasheet;
+    return launch + wm_problem_cost(problem).bytes / (fraction * wm_context_bandwidth(context));
+}
+
 /* ---- fft_cluster and fft_lines: fractions of the same 4.8 TB/s ---- */
 
 /** Kernels of fft_cluster; n: a line's points, or a plane's side. */

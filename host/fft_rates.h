@@ -18,6 +18,9 @@ double wm_fft_measured_cufft(const wmFftDesc *d);
 /** Estimated seconds of fft_block. */
 double wm_fft_block_seconds(wmContext *context, const wm_problem *problem);
 
+/** Of fft_tile, by what a point costs an SM (host/fft_tile_cut.h). */
+double wm_fft_tile_seconds(wmContext *context, const wm_problem *problem, double cost);
+
 /** Of fft_cluster, by clusters of so many blocks. */
 double wm_fft_cluster_seconds(wmContext *context, const wm_problem *problem, int blocks);
 

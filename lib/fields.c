@@ -17,6 +17,7 @@ static const char *const kinds[] = {"c2c", "r2c", "c2r", NULL};
 static const char *const directions[] = {"forward", "inverse", NULL};
 static const char *const fft_scales[] = {"none", "by_n", "by_sqrt_n", NULL};
 static const char *const placements[] = {"0", "1", NULL};
+static const char *const convolution_modes[] = {"full", "same", "valid", "causal", "circular", NULL};
 static const char *const distributions[] = {
     "bits",        "uniform",          "normal",         "integers",  "bernoulli", "mask",   "exponential",
     "lognormal",   "truncated_normal", "poisson",        "binomial",  "geometric", "gamma",  "beta",
@@ -108,6 +109,23 @@ static const wm_field random_fields[] = {
     {"interval",     "interval", offsetof(wmRandomDesc, interval),     WM_FIELD_ENUM, 1, intervals    },
 };
 
+/* n and taps are written by the head. */
+static const wm_field convolution_fields[] = {
+    {"place",       NULL,         offsetof(wmConvolutionDesc, place),       WM_FIELD_ENUM, 1,                       places           },
+    {"type",        NULL,         offsetof(wmConvolutionDesc, type),        WM_FIELD_TYPE, 1,                       NULL             },
+    {"rank",        NULL,         offsetof(wmConvolutionDesc, rank),        WM_FIELD_I32,  1,                       NULL             },
+    {"n",           NULL,         offsetof(wmConvolutionDesc, n),           WM_FIELD_I64,  WM_CONVOLUTION_MAX_RANK, NULL             },
+    {"taps",        NULL,         offsetof(wmConvolutionDesc, taps),        WM_FIELD_I64,  WM_CONVOLUTION_MAX_RANK, NULL             },
+    {"mode",        "mode",       offsetof(wmConvolutionDesc, mode),        WM_FIELD_ENUM, 1,                       convolution_modes},
+    {"correlate",   "correlate",  offsetof(wmConvolutionDesc, correlate),   WM_FIELD_I32,  1,                       NULL             },
+    {"batch",       "batch",      offsetof(wmConvolutionDesc, batch),       WM_FIELD_I64,  1,                       NULL             },
+    {"filters",     "filters",    offsetof(wmConvolutionDesc, filters),     WM_FIELD_I64,  1,                       NULL             },
+    {"in_stride",   "in_stride",  offsetof(wmConvolutionDesc, in_stride),   WM_FIELD_I64,  1,                       NULL             },
+    {"out_stride",  "out_stride", offsetof(wmConvolutionDesc, out_stride),  WM_FIELD_I64,  1,                       NULL             },
+    {"align",       "align",      offsetof(wmConvolutionDesc, align),       WM_FIELD_I64,  1,                       NULL             },
+    {"determinism", "det",        offsetof(wmConvolutionDesc, determinism), WM_FIELD_ENUM, 1,                       determinisms     },
+};
+
 #define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
 
 static const struct {
@@ -116,9 +134,10 @@ static const struct {
     int count;
     size_t desc_size;
 } operations[WM_OPERATIONS] = {
-    [WM_MATMUL] = {"matmul", matmul_fields, COUNT(matmul_fields), sizeof(wmMatmulDesc)},
-    [WM_FFT] = {"fft",    fft_fields,    COUNT(fft_fields),    sizeof(wmFftDesc)   },
-    [WM_RANDOM] = {"random", random_fields, COUNT(random_fields), sizeof(wmRandomDesc)},
+    [WM_MATMUL] = {"matmul",      matmul_fields,      COUNT(matmul_fields),      sizeof(wmMatmulDesc)     },
+    [WM_FFT] = {"fft",         fft_fields,         COUNT(fft_fields),         sizeof(wmFftDesc)        },
+    [WM_RANDOM] = {"random",      random_fields,      COUNT(random_fields),      sizeof(wmRandomDesc)     },
+    [WM_CONVOLUTION] = {"convolution", convolution_fields, COUNT(convolution_fields), sizeof(wmConvolutionDesc)},
 };
 
 const wm_field *wm_fields(wm_op op, int *count) {

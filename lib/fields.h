@@ -33,7 +33,7 @@ typedef struct wm_field {
 /** The operation's fields; *count gets their number. */
 const wm_field *wm_fields(wm_op op, int *count);
 
-/** "matmul", "fft", "random". */
+/** "matmul", "fft", "random", "convolution". */
 const char *wm_op_name(wm_op op);
 
 /** Bytes of the operation's desc. */

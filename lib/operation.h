@@ -21,6 +21,6 @@ typedef struct wm_operation {
     const wm_feature *feature_names; /* ends with bit 0 */
 } wm_operation;
 
-extern const wm_operation wm_operation_matmul, wm_operation_fft, wm_operation_random;
+extern const wm_operation wm_operation_matmul, wm_operation_fft, wm_operation_random, wm_operation_convolution;
 
 #endif

@@ -124,6 +124,9 @@ void *wm_args_workspace(wm_op op, const wm_args *args, size_t *bytes) {
     case WM_RANDOM:
         *bytes = args->random.workspace_bytes;
         return args->random.workspace;
+    case WM_CONVOLUTION:
+        *bytes = args->convolution.workspace_bytes;
+        return args->convolution.workspace;
     }
     *bytes = 0;
     return NULL;
@@ -279,6 +282,8 @@ wmDeterminism wm_problem_determinism(const wm_problem *problem) {
         return problem->u.fft.determinism;
     case WM_RANDOM:
         return problem->u.random.determinism;
+    case WM_CONVOLUTION:
+        return problem->u.convolution.determinism;
     }
     return WM_NOT_GUARANTEED;
 }

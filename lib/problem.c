@@ -6,8 +6,10 @@
 #include <string.h>
 
 static const wm_operation *operation(const wm_problem *problem) {
-    static const wm_operation *const rows[WM_OPERATIONS] = {
-        [WM_MATMUL] = &wm_operation_matmul, [WM_FFT] = &wm_operation_fft, [WM_RANDOM] = &wm_operation_random};
+    static const wm_operation *const rows[WM_OPERATIONS] = {[WM_MATMUL] = &wm_operation_matmul,
+                                                            [WM_FFT] = &wm_operation_fft,
+                                                            [WM_RANDOM] = &wm_operation_random,
+                                                            [WM_CONVOLUTION] = &wm_operation_convolution};
     return rows[problem->op];
 }
 
@@ -19,6 +21,8 @@ wmPlace wm_problem_place(const wm_problem *problem) {
         return problem->u.fft.place;
     case WM_RANDOM:
         return problem->u.random.place;
+    case WM_CONVOLUTION:
+        return problem->u.convolution.place;
     }
     return WM_PLACE_AUTO;
 }

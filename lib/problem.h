@@ -12,8 +12,8 @@
 extern "C" {
 #endif
 
-typedef enum wm_op { WM_MATMUL = 0, WM_FFT = 1, WM_RANDOM = 2 } wm_op;
-#define WM_OPERATIONS 3
+typedef enum wm_op { WM_MATMUL = 0, WM_FFT = 1, WM_RANDOM = 2, WM_CONVOLUTION = 3 } wm_op;
+#define WM_OPERATIONS 4
 
 typedef struct wm_problem {
     wm_op op;
@@ -21,6 +21,7 @@ typedef struct wm_problem {
         wmMatmulDesc matmul;
         wmFftDesc fft;
         wmRandomDesc random;
+        wmConvolutionDesc convolution;
     } u;
 } wm_problem;
 
@@ -46,6 +47,7 @@ wmStatus wm_problem_parse(wm_problem *out, const char *text, wmPlace place);
 wmStatus wm_problem_from_matmul(wm_problem *out, const wmMatmulDesc *desc, wmPlace place);
 wmStatus wm_problem_from_fft(wm_problem *out, const wmFftDesc *desc, wmPlace place);
 wmStatus wm_problem_from_random(wm_problem *out, const wmRandomDesc *desc, wmPlace place);
+wmStatus wm_problem_from_convolution(wm_problem *out, const wmConvolutionDesc *desc, wmPlace place);
 
 /**
  * What a problem asks of a solver, as bits. A solver's row lists the bits that it honours; the planner refuses a
@@ -90,6 +92,15 @@ enum {
     WM_FFT_SCALED = 1 << 10,
     WM_FFT_UNALIGNED = 1 << 11,
     WM_FFT_GPU_TO_GPU = 1 << 12,
+    /* convolution */
+    WM_CONV_F32 = 1 << 0, /* f32, c64 */
+    WM_CONV_F64 = 1 << 1,
+    WM_CONV_REAL = 1 << 2,
+    WM_CONV_COMPLEX = 1 << 3,
+    WM_CONV_RANK2 = 1 << 4,
+    WM_CONV_FILTERS = 1 << 5, /* one each */
+    WM_CONV_UNALIGNED = 1 << 6,
+    WM_CONV_GPU_TO_GPU = 1 << 7,
     /* random */
     WM_RND_BITS = 1 << 0,
     WM_RND_UNIFORM = 1 << 1,
@@ -130,7 +141,7 @@ const char *wm_feature_name(wm_op op, uint64_t bit);
 
 /** Work of a problem: the floor of any solver. */
 typedef struct wm_cost {
-    double flops; /* matmul 2mnk (x4 complex); fft 5 N log2 N a transform (half for real); random 0 */
+    double flops; /* matmul 2mnk (x4 complex); fft 5 N log2 N a transform (half for real); convolution: two; random 0 */
     double bytes; /* each input read once, each output written once */
 } wm_cost;
 
@@ -170,6 +181,7 @@ typedef union wm_args {
     wmMatmulArgs matmul;
     wmFftArgs fft;
     wmRandomArgs random;
+    wmConvolutionArgs convolution;
 } wm_args;
 
 /** Arguments of a plain execution on these operands: alpha 1, beta 0, offset 0, some fixed key. */

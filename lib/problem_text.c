@@ -4,6 +4,7 @@
  * field that differs from what the fields before it imply. Printing therefore rebuilds the problem as the parser would,
  * field by field, and writes a key only where the rebuilt value differs.
  */
+#include "convolution.h"
 #include "fields.h"
 
 #include <errno.h>
@@ -48,6 +49,9 @@ static void resolve(wm_problem *problem) {
         return;
     case WM_RANDOM:
         wm_random_resolve(&problem->u.random);
+        return;
+    case WM_CONVOLUTION:
+        wm_convolution_resolve(&problem->u.convolution);
         return;
     }
 }
@@ -113,6 +117,16 @@ static const char *const *enum_words(wm_op op, const char *name) {
     return field_named(op, name)->names;
 }
 
+/* "f32 4096*65", "c64 512x512*5x5". */
+static wmConvolutionDesc put_convolution(writer *w, const wmConvolutionDesc *d) {
+    put(w, " %s %lld", wmTypeName(d->type), (long long)d->n[0]);
+    if (d->rank == 2) put(w, "x%lld", (long long)d->n[1]);
+    put(w, "*%lld", (long long)d->taps[0]);
+    if (d->rank == 2) put(w, "x%lld", (long long)d->taps[1]);
+    return d->rank == 2 ? wmConvolutionDescDefault2D(d->type, d->n[0], d->n[1], d->taps[0], d->taps[1], 1)
+                        : wmConvolutionDescDefault(d->type, d->n[0], d->taps[0], 1);
+}
+
 size_t wm_problem_print(const wm_problem *problem, char *out, size_t capacity) {
     writer w = {out, capacity, 0};
     wm_problem implied = {.op = problem->op};
@@ -126,6 +140,8 @@ size_t wm_problem_print(const wm_problem *problem, char *out, size_t capacity) {
         put(&w, " %s %s", enum_words(WM_FFT, "kind")[d->kind], wmTypeName(d->type));
         for (int i = 0; i < d->rank; i++) put(&w, "%c%lld", i ? 'x' : ' ', (long long)d->dim[i].n);
         implied.u.fft = put_layout(&w, d);
+    } else if (problem->op == WM_CONVOLUTION) {
+        implied.u.convolution = put_convolution(&w, &problem->u.convolution);
     } else {
         const wmRandomDesc *d = &problem->u.random;
         put(&w, " %s %s", enum_words(WM_RANDOM, "distribution")[d->distribution], wmTypeName(d->type));
@@ -348,6 +364,24 @@ static wmStatus read_random(reader *r, wm_problem *problem) {
     return read_keys(r, problem);
 }
 
+static wmStatus read_convolution(reader *r, wm_problem *problem) {
+    wmType type = WM_TYPE_UNSET;
+    WM_TRY(read_type(r, &type));
+    word w = next_word(r);
+    const char *mark = memchr(w.text, '*', w.length);
+    word n = {w.text, mark ? (size_t)(mark - w.text) : w.length};
+    word taps = {mark ? mark + 1 : w.text, mark ? w.length - n.length - 1 : 0};
+    int64_t lengths[2] = {0, 0}, of_taps[2] = {0, 0};
+    int rank = count_marks(n, 'x') + 1;
+    if (!mark || rank > WM_CONVOLUTION_MAX_RANK || !read_numbers(n, 'x', lengths, rank) ||
+        !read_numbers(taps, 'x', of_taps, rank))
+        return bad_word(r, w, "N*TAPS or NxN*TAPSxTAPS");
+    problem->u.convolution = rank == 2
+                                 ? wmConvolutionDescDefault2D(type, lengths[0], lengths[1], of_taps[0], of_taps[1], 1)
+                                 : wmConvolutionDescDefault(type, lengths[0], of_taps[0], 1);
+    return read_keys(r, problem);
+}
+
 wmStatus wm_problem_parse(wm_problem *out, const char *text, wmPlace place) {
     if (!text) return wm_fail(WM_ERR_ARGUMENT, "problem is NULL");
     if (strlen(text) >= WM_PROBLEM_TEXT)
@@ -369,5 +403,10 @@ wmStatus wm_problem_parse(wm_problem *out, const char *text, wmPlace place) {
         WM_TRY(read_random(&r, &raw));
         return wm_problem_from_random(out, &raw.u.random, place);
     }
-    return bad_word(&r, w, "matmul, fft or random");
+    if (is_word(w, "convolution")) {
+        raw.op = WM_CONVOLUTION;
+        WM_TRY(read_convolution(&r, &raw));
+        return wm_problem_from_convolution(out, &raw.u.convolution, place);
+    }
+    return bad_word(&r, w, "matmul, fft, convolution or random");
 }

@@ -173,7 +173,8 @@ static void tell_apart(wmContext *context, const wm_wise_set *set, wmWisdomCount
     for (int op = 0; op < WM_OPERATIONS; op++) own[op] = wm_wisdom_machine(context, (wm_op)op)->hash;
     for (int i = 0; i < set->count; i++) {
         uint64_t machine = set->entry[i]->machine;
-        int used = machine == own[WM_MATMUL] || machine == own[WM_FFT] || machine == own[WM_RANDOM];
+        int used = 0;
+        for (int op = 0; op < WM_OPERATIONS; op++) used = used || machine == own[op];
         if (used) continue;
         count->other++;
         count->used--;

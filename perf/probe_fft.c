@@ -8,6 +8,7 @@
  * -lm
  */
 #include "host/fft_cut.h"
+#include "host/fft_tile_cut.h"
 #include "lib/context_internal.h"
 #include "lib/fields.h"
 #include "lib/problem.h"
@@ -86,14 +87,15 @@ static double time_offer(const wm_solver *solver, const wm_problem *problem, con
 }
 
 static void print_knobs(const wm_solver *solver, const wm_offer *offer) {
-    if (strcmp(solver->name, "fft_block") != 0) {
+    if (strcmp(solver->name, "fft_block") != 0 && strcmp(solver->name, "fft_tile") != 0) {
         for (int i = 0; solver->knobs[i]; i++) printf("  %s=%d", solver->knobs[i], offer->knob[i]);
         return;
     }
     char radices[64] = "";
     for (int i = 0, r = offer->knob[0]; r; i++, r >>= 5)
         snprintf(radices + strlen(radices), sizeof radices - strlen(radices), "%s%d", i ? "." : "", (r & 31) + 1);
-    printf("  %s,%d,%d,%d,%d", radices, offer->knob[1], offer->knob[2], offer->knob[3], offer->knob[4]);
+    printf("  %s,%d,%d,%d,%d,%d", radices, offer->knob[1], offer->knob[2], offer->knob[3], offer->knob[4],
+           offer->knob[5]);
 }
 
 /* ---- Comparing with the vendor ---- */
@@ -130,6 +132,25 @@ static void compare(const wm_problem *problem, int vendor) {
 }
 
 static int compile_only; /* fills the disk cache, on any machine */
+static const char *only; /* PROBE_SOLVER: this one of ours, and the vendor's */
+
+static void compile_tile(const wm_problem *problem, const wm_offer *offer) {
+    const wmFftDesc *d = &problem->u.fft;
+    const wm_fft_tile_knobs knobs = {
+        offer->knob[0], offer->knob[1], offer->knob[2], offer->knob[3], offer->knob[4], offer->knob[5], 0};
+    wm_fft_cut cut;
+    char source[1024], stages[32];
+    void *cubin = NULL;
+    size_t bytes = 0;
+    wm_fft_tile_cut((int)d->dim[0].n, d->type == WM_F64, &knobs, &cut);
+    wm_fft_cut_source_of(&cut, "device/fft_tile.cuh", source, sizeof source);
+    snprintf(stages, sizeof stages, "-DWM_FFT_STAGES=%d", knobs.stages);
+    wm_jit_request request = {
+        .solver = "fft_tile", .source = source, .kernel = "wm_fft_tile_kernel", .options = {stages, NULL}
+    };
+    if (wm_jit_cubin(context, &request, 90, &cubin, &bytes) != WM_OK) printf("%s\n", wmLastError());
+    free(cubin);
+}
 
 static void compile(const wm_problem *problem, const wm_offer *offer) {
     wm_fft_knobs knobs = {offer->knob[0], offer->knob[1], offer->knob[2], offer->knob[3], offer->knob[4], 0};
@@ -164,7 +185,9 @@ static void probe(char *line, double copy) {
         wm_why why;
         memset(offers, 0, sizeof offers);
         if (solver->op != WM_FFT || solver->place != WM_PLACE_GPU) continue;
-        if (compile_only && strcmp(solver->name, "fft_block") != 0) continue;
+        int tile = strcmp(solver->name, "fft_tile") == 0;
+        if (only && solver->origin == WM_OURS && strcmp(solver->name, only) != 0) continue;
+        if (compile_only && strcmp(solver->name, "fft_block") != 0 && !tile) continue;
         if (wm_problem_features(&problem) & ~solver->features) continue;
         int count = solver->offer(context, &problem, offers, WM_MAX_OFFERS, &why),
             block = !strcmp(solver->name, "fft_block");
@@ -184,6 +207,7 @@ static void probe(char *line, double copy) {
             extra = comma + used;
         }
         for (int v = 0; v < count && compile_only && block; v++) compile(&problem, &offers[v]);
+        for (int v = 0; v < count && compile_only && tile; v++) compile_tile(&problem, &offers[v]);
         for (int v = 0; v < count && !compile_only; v++) {
             if (block && extra && v >= 2 && v < offered) continue;
             double seconds = time_offer(solver, &problem, &offers[v]);
@@ -209,6 +233,7 @@ int main(int argc, char **argv) {
     wmContextOptions options = wmContextOptionsDefault();
     options.place = WM_PLACE_GPU;
     options.wisdom_path = "";
+    only = getenv("PROBE_SOLVER"); // NOLINT(concurrency-mt-unsafe)
     compile_only = argc > 1 && strcmp(argv[1], "compile") == 0;
     if (compile_only) options.place = WM_PLACE_CPU;
     room = (size_t)1 << (argc > 1 ? atoi(argv[1]) : 29);
@@ -216,6 +241,7 @@ int main(int argc, char **argv) {
     if (compile_only) {
         context->solvers = wm_solvers(&context->solver_count);
         context->device.shared_bytes = 227 * 1024;
+        context->device.sm = 90;
         while (fgets(line, sizeof line, stdin)) probe(line, 1);
         return 0;
     }

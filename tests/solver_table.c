@@ -37,7 +37,7 @@ static void features(const wm_solver *solver, char *out, size_t room) {
 }
 
 static void print_table(FILE *to) {
-    static const char *const operations[WM_OPERATIONS] = {"matmul", "fft", "random"};
+    static const char *const operations[WM_OPERATIONS] = {"matmul", "fft", "random", "convolution"};
     int count = 0;
     const wm_solver *const *solvers = wm_solvers(&count);
     fprintf(to, "| operation | place | solver | whose | takes |\n| --- | --- | --- | --- | --- |\n");

@@ -3,7 +3,9 @@
  * Accuracy of our one-block transforms on the GPU place, length by length: the L2 error against a long double transform
  * stays within 0.9 u sqrt(log2 N) for smooth lengths and 1.6 with a prime factor above 31. Built twice: for the thread
  * emulation, and for a GPU, where every length is a kernel of its own that is compiled first.
- *   test_fft_gpu [first last [step]]     without lengths a selection that has every core, form and radix
+ *   test_fft_gpu [first last [step [file [kinds]]]]
+ * Without lengths a selection that has every core, form and radix; the file gets a row a length for
+ * perf/plot_accuracy.py; `kinds` of the three are taken, C2C first.
  */
 #include "fft_case.h"
 #include "fft_slow.h"
@@ -25,12 +27,15 @@ typedef struct work {
     int64_t first, last, step;
     _Atomic int64_t next;
     _Atomic int failures, checked, refused;
+    int kinds;
+    FILE *rows;
     pthread_mutex_t lock;
     double worst[6];
     int64_t worst_n[6];
 } work;
 
 static work now;
+static const char *const kind_names[] = {"c2c", "r2c", "c2r"};
 
 /** Short arrays are many, so that no few unlucky roundings decide. */
 static int64_t arrays_of(int64_t n) {
@@ -171,6 +176,9 @@ static void check(wmContext *context, int64_t n, int kind, int f64) {
                ran ? "computed" : wmLastError());
         now.failures++;
     }
+    if (now.rows)
+        fprintf(now.rows, "%s,f%d,%lld,%.4f\n", kind_names[kind], f64 ? 64 : 32, (long long)n,
+                error * fft_gate(&d) / ((f64 ? 0x1p-53 : 0x1p-24) * sqrt(log2((double)n))));
     if (error > now.worst[i]) now.worst[i] = error, now.worst_n[i] = n;
     now.checked++;
     pthread_mutex_unlock(&now.lock);
@@ -189,7 +197,7 @@ static void *worker(void *user) {
     }
     for (int64_t n; (n = now.next++) <= now.last;) {
         if (!is_selected(n)) continue;
-        for (int kind = 0; kind < 3; kind++)
+        for (int kind = 0; kind < now.kinds; kind++)
             for (int f64 = 0; f64 < 2; f64++) check(context, n, kind, f64);
     }
     wmContextDestroy(context);
@@ -200,7 +208,6 @@ static void *worker(void *user) {
 }
 
 int main(int argc, char **argv) {
-    static const char *const kinds[] = {"c2c", "r2c", "c2r"};
     const char *seed = getenv("WM_TEST_SEED"); // NOLINT(concurrency-mt-unsafe)
     pthread_t threads[WORKERS];
     int workers = WORKERS;
@@ -210,6 +217,13 @@ int main(int argc, char **argv) {
     now.last = argc > 2 ? strtoll(argv[2], NULL, 10) : 4096;
     now.step = argc > 3 ? strtoll(argv[3], NULL, 10) : argc > 2;
     now.next = now.first;
+    now.kinds = argc > 5 ? (int)strtol(argv[5], NULL, 10) : 3;
+    now.rows = argc > 4 ? fopen(argv[4], "w") : NULL;
+    if (argc > 4 && !now.rows) {
+        printf("FAIL %s cannot be written\n", argv[4]);
+        return 1;
+    }
+    if (now.rows) fprintf(now.rows, "kind,type,n,error\n");
     pthread_mutex_init(&now.lock, NULL);
 #ifdef WM_TEST_SIMT
     workers = 1; /* the emulation runs one launch at a time */
@@ -222,8 +236,9 @@ int main(int argc, char **argv) {
     now.failures += wm_simt_fault_count();
 #endif
     for (int i = 0; i < 6; i++)
-        printf("%s f%d: worst error %.3f of the gate at n = %lld\n", kinds[i / 2], i % 2 ? 64 : 32, now.worst[i],
+        printf("%s f%d: worst error %.3f of the gate at n = %lld\n", kind_names[i / 2], i % 2 ? 64 : 32, now.worst[i],
                (long long)now.worst_n[i]);
+    if (now.rows && fclose(now.rows) != 0) now.failures++;
     printf("%d checked, %d refused, %d failures\n", now.checked, now.refused, now.failures);
     return now.failures || now.checked == 0;
 }

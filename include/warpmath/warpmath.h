@@ -8,6 +8,7 @@
 #include <warpmath/plan.h>
 #include <warpmath/matmul.h>
 #include <warpmath/fft.h>
+#include <warpmath/convolution.h>
 #include <warpmath/random.h>
 #include <warpmath/wisdom.h>
 

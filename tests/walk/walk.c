@@ -124,7 +124,7 @@ int walk_run(walk *w, wm_args *args) {
 }
 
 static void walk_offer(walk *w) {
-    static void (*const domains[WM_OPERATIONS])(walk *) = {walk_matmul, walk_fft, walk_random};
+    static void (*const domains[WM_OPERATIONS])(walk *) = {walk_matmul, walk_fft, walk_random, walk_convolution};
     w->state = NULL;
     if (w->solver->make && w->solver->make(w->context, w->problem, w->offer, &w->state) != WM_OK)
         walk_fail(w, "make: %s", wmLastError());
@@ -151,7 +151,8 @@ static int walk_problem(walk *w) {
     return count;
 }
 
-const char *const *const walk_problems[WM_OPERATIONS] = {walk_matmul_problems, walk_fft_problems, walk_random_problems};
+const char *const *const walk_problems[WM_OPERATIONS] = {walk_matmul_problems, walk_fft_problems, walk_random_problems,
+                                                         walk_convolution_problems};
 
 static int walk_solver(walk *w, const char *filter) {
     const char *const *list = walk_problems[w->solver->op];

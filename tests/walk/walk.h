@@ -70,13 +70,15 @@ void walk_untouched(walk *w, const unsigned char *before, const unsigned char *n
 void walk_matmul(walk *w);
 void walk_fft(walk *w);
 void walk_random(walk *w);
+void walk_convolution(walk *w);
 
 /** Draws that walk_random leaves to walk_distributions. */
 int walk_is_distribution(const wmRandomDesc *desc);
 void walk_distributions(walk *w);
 
 /** The problem strings of an operation, NULL-terminated. */
-extern const char *const walk_matmul_problems[], *const walk_fft_problems[], *const walk_random_problems[];
+extern const char *const walk_matmul_problems[], *const walk_fft_problems[], *const walk_random_problems[],
+                                                                                 *const walk_convolution_problems[];
 extern const char *const *const walk_problems[WM_OPERATIONS]; /* all of them, by operation */
 
 #endif
