@@ -5,13 +5,13 @@
  *
  *     x -> registers -> radix R_0 -> slab … -> radix R_{P-1} · F · radix R_{P-1} -> slab … -> radix R_0 -> y
  *
- * Real arrays that share a filter go two to a transform, as real and imaginary part: a convolution with real taps keeps
- * them apart. What is placed among zeros or cut off is never read or written.
+ * Real arrays have imaginary parts of 0: two of them to a transform would be twice as fast, but each would have the
+ * other's rounding errors and NaNs, and equal arrays not equal results. What is placed among zeros or cut off is never
+ * read or written.
  * Refuses: rank 2, transforms of one radix or with a prime factor above 31, those that do not fit a block, machines
- * without NVRTC. Floor: one read of x, one write of y; the filter stays in the caches. Measured
- * on an H200 on 2026-11-30, times the speed of forward, product and inverse by cuFFT: c64 1024 3.05, 4096 2.41, 8192
- * 1.15; f32 1024 2.72, 4096 2.11, 8192 1.39 (0.74, 0.58, 0.27, 0.57, 0.48, 0.32 of the copy rate). From 8192 on a block
- * is alone on its SM, and waits. perf/results/h200/convolution.csv.
+ * without NVRTC. Floor: one read of x, one write of y; the filter stays in the caches. Measured on an H200 on
+ * 2026-11-30, times the speed of forward, product and inverse by cuFFT: c64 1024 3.05, 4096 2.41, 8192 1.15 (0.74,
+ * 0.58, 0.27 of the copy rate; perf/results/h200/convolution.csv). From 8192 on a block is alone on its SM, and waits.
  */
 #ifdef WM_SIMT
 #include "device/convolve_block.cuh"
@@ -49,18 +49,13 @@ typedef struct block_state {
 } block_state;
 
 static int form_of(const wmConvolutionDesc *d) {
-    if (!wm_convolution_is_real(d)) return WM_CONVOLVE_COMPLEX;
-    return d->filters == 1 && d->batch > 1 ? WM_CONVOLVE_PAIR : WM_CONVOLVE_REAL;
-}
-
-static wm_i64 transforms_of(const wmConvolutionDesc *d) {
-    return form_of(d) == WM_CONVOLVE_PAIR ? (d->batch + 1) / 2 : d->batch;
+    return wm_convolution_is_real(d) ? WM_CONVOLVE_REAL : WM_CONVOLVE_COMPLEX;
 }
 
 /** The transform behind it, as a problem: packed, complex. */
 static wmFftDesc fft_of(const wmConvolutionDesc *d) {
     int64_t n = wm_convolution_length(d, 0);
-    wmFftDesc fft = wmFftDescPacked(WM_FFT_C2C, wm_convolution_is_f64(d) ? WM_F64 : WM_F32, 1, &n, transforms_of(d));
+    wmFftDesc fft = wmFftDescPacked(WM_FFT_C2C, wm_convolution_is_f64(d) ? WM_F64 : WM_F32, 1, &n, d->batch);
     fft.align = 16;
     return fft;
 }
@@ -77,7 +72,7 @@ static int cut_of(const wmConvolutionDesc *d, const wm_fft_knobs *knobs, wm_fft_
 static double seconds_of(wmContext *context, const wm_problem *problem) {
     const wmConvolutionDesc *d = &problem->u.convolution;
     double size = wm_convolution_is_f64(d) ? 16 : 8, points = (double)wm_convolution_length(d, 0);
-    double work = (double)transforms_of(d) * points * 2 * size, bytes = wm_problem_cost(problem).bytes;
+    double work = (double)d->batch * points * 2 * size, bytes = wm_problem_cost(problem).bytes;
     double speed = wm_context_bandwidth(context);
     return 3e-6 + bytes / (0.8 * speed) + work / ((points * size < 65536 ? 1.1 : 0.33) * speed);
 }
@@ -95,7 +90,7 @@ static int convolve_block_offer(wmContext *context, const wm_problem *problem, w
     if (!count || !wm_convolve_offer(context, problem, 0, &common, why)) return 0;
     for (int i = 0; i < count && given < capacity; i++) {
         wm_fft_cut cut;
-        if (!cut_of(d, &knobs[i], &cut) || wm_divide_up(transforms_of(d), (wm_i64)cut.batch) > 0x3fffffff) continue;
+        if (!cut_of(d, &knobs[i], &cut) || wm_divide_up(d->batch, (wm_i64)cut.batch) > 0x3fffffff) continue;
         wm_offer offer = common;
         offer.seconds = seconds_of(context, problem) * (1 + 0.001 * i);
         offer.knob[0] = knobs[i].radices;
@@ -154,7 +149,7 @@ static wmStatus convolve_block_make(wmContext *context, const wm_problem *proble
     WM_TRY(make_job(context, d, &cut, s));
     WM_TRY(make_kernel(context, s));
     s->launch.kernel = wm_jit_handle(s->kernel);
-    s->launch.grid.x = (unsigned)wm_divide_up(transforms_of(d), (wm_i64)cut.batch);
+    s->launch.grid.x = (unsigned)wm_divide_up(d->batch, (wm_i64)cut.batch);
     s->launch.block.x = (unsigned)(cut.threads * cut.batch);
     s->launch.grid.y = s->launch.grid.z = s->launch.block.y = s->launch.block.z = 1;
     s->launch.shared = wm_fft_cut_shared(&cut);

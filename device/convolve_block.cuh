@@ -13,19 +13,16 @@
 #include "device/convolve_block.h"
 #include "device/fft_block_passes.cuh"
 
-/** The arrays of one transform: where they begin, and whether there is a second one. */
+/** Where the array of a transform begins; not active: it lies behind the last one. */
 typedef struct wm_convolve_place {
     wm_i64 in, out, filter;
-    bool active, second;
+    bool active;
 } wm_convolve_place;
 
 WM_DEVICE wm_convolve_place wm_convolve_locate(const wm_convolve_block_job &p, wm_i64 number) {
-    WM_FFT_FIXED EACH = WM_FFT_THE(form) == WM_CONVOLVE_PAIR ? 2 : 1;
-    wm_i64 array = number * EACH;
-    bool active = array < p.arrays;
-    if (!active) array = 0;
-    return wm_convolve_place{array * p.in_stride, array * p.out_stride, array * p.filter_stride, active,
-                             EACH == 2 && array + 1 < p.arrays};
+    bool active = number < p.arrays;
+    if (!active) number = 0;
+    return wm_convolve_place{number * p.in_stride, number * p.out_stride, number * p.filter_stride, active};
 }
 
 template <class C>
@@ -38,9 +35,7 @@ WM_FFT_DEVICE C wm_convolve_fetch(const wm_convolve_block_job &p, const wm_convo
         v = static_cast<const C *>(p.in)[at.in + i];
     }
     else {
-        const real *x = static_cast<const real *>(p.in) + at.in + i;
-        v.re = __ldcs(x);
-        if (at.second) v.im = __ldcs(x + p.in_stride);
+        v.re = __ldcs(static_cast<const real *>(p.in) + at.in + i);
     }
     return v;
 }
@@ -55,9 +50,7 @@ WM_FFT_DEVICE void wm_convolve_store(const wm_convolve_block_job &p, const wm_co
         static_cast<C *>(p.out)[at.out + i] = v;
     }
     else {
-        real *y = static_cast<real *>(p.out) + at.out + i;
-        __stcs(y, v.re);
-        if (at.second) __stcs(y + p.out_stride, v.im);
+        __stcs(static_cast<real *>(p.out) + at.out + i, v.re);
     }
 }
 

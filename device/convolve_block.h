@@ -8,8 +8,7 @@
 /** The cut's `form` says what an array is. */
 typedef enum wm_convolve_form {
     WM_CONVOLVE_COMPLEX = 0,
-    WM_CONVOLVE_REAL = 1, /* imaginary parts are 0 */
-    WM_CONVOLVE_PAIR = 2  /* two real arrays are real and imaginary part, for they share a filter */
+    WM_CONVOLVE_REAL = 1 /* imaginary parts are 0 */
 } wm_convolve_form;
 
 typedef struct wm_convolve_block_job {

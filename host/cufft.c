@@ -213,6 +213,7 @@ static double estimate(wmContext *context, const wm_problem *problem, const layo
         for (int i = 0; i < l->rank; i++) rounds += passes(l->n[i], d->type == WM_F64) * (i + 1 < l->rank ? 1.2 : 1);
     if (d->scale) rounds += 1;
     if (l->copy) rounds += 1;
+    if (d->kind == WM_FFT_C2R) rounds += 16.0 / (double)d->dim[d->rank - 1].n; /* two sectors a row, there and back */
     return 3e-6 * (double)l->launches +
            rounds * wm_problem_cost(problem).bytes / (0.88 * wm_context_bandwidth(context));
 }
@@ -265,6 +266,7 @@ typedef struct cufft_state {
     int handle, made;
     size_t work;
     wm_fft_scale_job scale;
+    wm_fft_scale_job clear; /* count 0: nothing is to be cleared */
 } cufft_state;
 
 extern void wm_fft_scale_kernel(wm_fft_scale_job job);
@@ -297,6 +299,27 @@ static void cufft_drop(wmContext *context, void *data) {
     free(s);
 }
 
+/**
+ * The imaginary parts that C2R ignores: of some lengths and batches cuFFT's kernels do not (seen at 4096 points, H200,
+ * CUDA 13.0), so they are set to 0 before, in what cuFFT may overwrite anyway. Rank 1, rows that share no element.
+ */
+static wm_fft_scale_job clear_job(const wmFftDesc *d) {
+    wm_fft_scale_job job = {.by = 0, .f64 = d->type == WM_F64, .dims = 1};
+    wmFftDim loop[WM_FFT_MAX_LOOPS];
+    int loops = 0;
+    if (d->kind != WM_FFT_C2R || d->rank != 1 || !wm_fft_input_disjoint(d)) return job;
+    for (int i = 0; i < d->loops; i++) loop[i] = d->loop[i];
+    loops = wm_fft_arrange(loop, d->loops);
+    job.n[0] = job.count = d->dim[0].n % 2 == 0 && d->dim[0].n > 1 ? 2 : 1;
+    job.stride[0] = d->dim[0].n / 2 * d->dim[0].in_stride * 2;
+    for (int i = 0; i < loops; i++) {
+        job.n[job.dims] = loop[i].n;
+        job.stride[job.dims++] = loop[i].in_stride * 2;
+        job.count *= loop[i].n;
+    }
+    return job;
+}
+
 static wmStatus cufft_make(wmContext *context, const wm_problem *problem, const wm_offer *offer, void **state) {
     const wmFftDesc *d = &problem->u.fft;
     cufft_state *s = calloc(1, sizeof *s);
@@ -315,7 +338,8 @@ static wmStatus cufft_make(wmContext *context, const wm_problem *problem, const 
         return wm_fail(WM_ERR_VENDOR, "cuFFT wants a work area of %zu bytes, %zu were foreseen", s->work,
                        offer->workspace - l->copy);
     s->scale = scale_job(d);
-    if (d->scale) return wm_prepare_kernel(context, "cufft", (const void *)wm_fft_scale_kernel, 0);
+    s->clear = clear_job(d);
+    if (d->scale || s->clear.count) return wm_prepare_kernel(context, "cufft", (const void *)wm_fft_scale_kernel, 0);
     return WM_OK;
 }
 
@@ -351,11 +375,11 @@ static int execute_all(const cufft_state *s, const wmFftDesc *d, char *in, char 
     return result;
 }
 
-static wmStatus launch_scale(const wm_run *run, const cufft_state *s) {
-    wm_fft_scale_job job = s->scale;
+static wmStatus launch_scale(const wm_run *run, const wm_fft_scale_job *scale, void *x) {
+    wm_fft_scale_job job = *scale;
     const wm_device *device = wm_context_device(run->context);
     int64_t blocks = (job.count + SCALE_THREADS - 1) / SCALE_THREADS, most = (int64_t)device->multiprocessors * 16;
-    job.x = run->args->fft.out;
+    job.x = x;
     wm_launch launch = {
         .kernel = (const void *)wm_fft_scale_kernel,
         .grid = {(unsigned)(blocks < most ? blocks : most), 1, 1},
@@ -377,11 +401,12 @@ static wmStatus cufft_run(const wm_run *run) {
         if (error) return wm_gpu_check(gpu, error, "cudaMemcpyAsync");
         in = workspace;
     }
+    if (s->clear.count) WM_TRY(launch_scale(run, &s->clear, in + wmTypeSize(d->type)));
     int result = cufft.set_stream(s->handle, run->stream);
     if (!result && s->work) result = cufft.set_work_area(s->handle, workspace + s->l.copy);
     if (!result) result = execute_all(s, d, in, run->args->fft.out);
     if (result) return wm_fail(WM_ERR_VENDOR, "cuFFT refused to execute: %s", result_name(result));
-    return d->scale ? launch_scale(run, s) : WM_OK;
+    return d->scale ? launch_scale(run, &s->scale, run->args->fft.out) : WM_OK;
 }
 
 const wm_solver wm_cufft = {
