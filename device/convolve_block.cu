@@ -90,7 +90,7 @@ static int convolve_block_offer(wmContext *context, const wm_problem *problem, w
     if (!count || !wm_convolve_offer(context, problem, 0, &common, why)) return 0;
     for (int i = 0; i < count && given < capacity; i++) {
         wm_fft_cut cut;
-        if (!cut_of(d, &knobs[i], &cut) || wm_divide_up(d->batch, (wm_i64)cut.batch) > 0x3fffffff) continue;
+        if (!cut_of(d, &knobs[i], &cut) || wm_divide_up((wm_i64)d->batch, (wm_i64)cut.batch) > 0x3fffffff) continue;
         wm_offer offer = common;
         offer.seconds = seconds_of(context, problem) * (1 + 0.001 * i);
         offer.knob[0] = knobs[i].radices;
@@ -149,7 +149,7 @@ static wmStatus convolve_block_make(wmContext *context, const wm_problem *proble
     WM_TRY(make_job(context, d, &cut, s));
     WM_TRY(make_kernel(context, s));
     s->launch.kernel = wm_jit_handle(s->kernel);
-    s->launch.grid.x = (unsigned)wm_divide_up(d->batch, (wm_i64)cut.batch);
+    s->launch.grid.x = (unsigned)wm_divide_up((wm_i64)d->batch, (wm_i64)cut.batch);
     s->launch.block.x = (unsigned)(cut.threads * cut.batch);
     s->launch.grid.y = s->launch.grid.z = s->launch.block.y = s->launch.block.z = 1;
     s->launch.shared = wm_fft_cut_shared(&cut);
