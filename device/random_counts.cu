@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Poisson and binomial counts of a variance up to 16384, by inversion: a 32-bit word's first 11 bits choose a cell in
+ * Poisson and binomial counts of a variance up to 16384, by inversion: a 32-bit word's first 12 bits choose a cell in
  * shared memory, the cell's one threshold and the count below it give the answer by a comparison. Cells of several
  * thresholds, and words that equal a threshold, are searched, and where 32 bits do not decide, 32 more do: so the law
  * is exact to 2^-64. Wider laws are drawn by rejection, one element a thread.
  *
- *     a block   unpacks the cells (16 KiB) and thresholds, then takes tiles t, t + grid, …; thread i makes chunks i,
+ *     a block   unpacks the cells (32 KiB) and thresholds, then takes tiles t, t + grid, …; thread i makes chunks i,
  *               i + threads, … of a tile
  *     16 bytes  of output: four 32-bit counts of one Philox block, or two 64-bit counts of half a one
  *
@@ -14,11 +14,12 @@
  * Floor: 117 cycles of a scheduler a chunk at memset's pace. Philox takes 85; a look-up a shift, a mask, a load and a
  * 64-bit multiply-add, whose carry is the comparison, and 6 passes of the SM's shared-memory port (two words from 32
  * places: 25 of its cycles a chunk and warp, 99 for the four schedulers); a search some 100 cycles where a lane of the
- * warp needs one: in 0.1 of the chunks at a rate of 10, 0.3 at 100, all at 5000.
+ * warp needs one: in 0.05 of the chunks at a rate of 10, 0.2 at 100, all at 5000.
  *
  * Measured on an H200, November 2026, of memset / over the better of cuRAND's orders in the same run
- * (perf/time_random.cu): rate 1 0.58 / 1.17, 10 0.58 / 1.18, 100 0.51 / 1.16, 5000 0.35 / 0.81 (cuRAND draws rounded
- * normals there); u64 of rate 10 0.65; binomial of 1000 trials 0.48; 20000, by rejection 0.03.
+ * (perf/time_random.cu): rate 1 0.59 / 1.21, 10 0.59 / 1.22, 100 0.53 / 1.22; 5000 0.36 / 0.84
+ * (cuRAND draws rounded normals there). Of memset: u64 of rate 10 0.64; binomial of 1000 trials 0.51; 20000, by
+ * rejection 0.03.
  */
 #include "lib/solver.h"
 #include "random_element.h"
@@ -27,8 +28,11 @@
 
 #include <string.h>
 
-/* Threads a block, chunks a thread and tile, blocks a multiprocessor: two tables of 26 KiB fit beside any carve-out. */
-enum { THREADS = 1024, CHUNKS = 2, BLOCKS = 2 };
+/*
+ * Threads a block, chunks a thread and tile, blocks a multiprocessor at a time and in turn: of two that share one the
+ * older is served first, so they are to end often. Bits of a word that choose a cell: one more than the table's guide.
+ */
+enum { THREADS = 1024, CHUNKS = 2, BLOCKS = 2, TURNS = 4, CELL_BITS = 12 };
 enum { WIDE_THREADS = 256, WIDE_BLOCKS = 8 };
 
 typedef struct wm_counts_draw {
@@ -49,26 +53,29 @@ typedef struct wm_counts_draw {
  */
 #define SEVERAL 0x80000000u
 typedef struct wm_counts_shared {
-    uint2 cell[WM_COUNT_CELLS + 1];
+    uint2 cell[(1 << CELL_BITS) + 1];
     wm_u32 high[WM_COUNT_ENTRIES];
 } wm_counts_shared;
 
 WM_DEVICE void unpack(const wm_counts_draw &p, wm_counts_shared *s) {
     const wmCountTable &t = p.table;
-    for (int k = wm_thread(); k < WM_COUNT_CELLS; k += THREADS) {
-        wm_u32 at = t.guide[k] >> 20, several = (t.guide[k] & 0x80000u) << 12;
-        wm_u32 threshold = (int)at < t.entries ? t.high[at] : 0;
-        if ((int)at < t.entries && threshold == 0) several = SEVERAL; /* which never carries */
-        s->cell[k] = make_uint2(0 - threshold, (p.least + at) | several);
+    const wm_u32 n = (wm_u32)t.entries;
+    for (wm_u32 k = (wm_u32)wm_thread(); k < 1u << CELL_BITS; k += THREADS) {
+        wm_u32 first = k << (32 - CELL_BITS), last = first | (~0u >> CELL_BITS);
+        wm_u32 at = t.guide[first >> 21] >> 20;
+        while (at < n && t.high[at] < first) at++;
+        wm_u32 threshold = at < n ? t.high[at] : 0; /* one of 0 never carries */
+        bool several = at < n && (threshold == 0 || (at + 1 < n && t.high[at + 1] <= last));
+        s->cell[k] = make_uint2(0 - threshold, (p.least + at) | (several ? SEVERAL : 0));
     }
     for (int k = wm_thread(); k < t.entries; k += THREADS) s->high[k] = t.high[k];
-    if (wm_thread() == 0) s->cell[WM_COUNT_CELLS] = make_uint2(0, p.least + (wm_u32)t.entries);
+    if (wm_thread() == 0) s->cell[1 << CELL_BITS] = make_uint2(0, p.least + n);
     wm_barrier();
 }
 
 /* The value of a word that its cell alone does not decide: element i. */
 WM_DEVICE wm_u32 search(const wm_counts_draw &p, const wm_counts_shared *s, wm_u32 word, wm_u64 i) {
-    const uint2 *cell = &s->cell[word >> 21];
+    const uint2 *cell = &s->cell[word >> (32 - CELL_BITS)];
     wm_u32 at = (cell[0].y & ~SEVERAL) - p.least, n = (cell[1].y & ~SEVERAL) - p.least - at;
     while (n > 0) {
         wm_u32 half = n >> 1, middle = at + half;
@@ -101,7 +108,7 @@ WM_DEVICE void look_up(const wm_counts_draw &p, const wm_counts_shared *s, const
     wm_u32 distance[N], all = 0, nearest = ~0u;
     WM_UNROLL
     for (int k = 0; k < N; k++) {
-        uint2 cell = s->cell[word[k] >> 21];
+        uint2 cell = s->cell[word[k] >> (32 - CELL_BITS)];
         wm_u64 sum = (wm_u64)word[k] * p.one + (cell.x | (wm_u64)cell.y << 32);
         distance[k] = (wm_u32)sum;
         x[k] = (wm_u32)(sum >> 32);
@@ -214,8 +221,8 @@ static wmStatus make(wmContext *context, const wm_problem *problem, const wm_off
 static wmStatus enqueue(const wm_run *run, const void *kernel, const char *name, wm_i64 blocks, size_t shared,
                         const void *params, size_t bytes) {
     const bool tiled = shared != 0;
-    wm_i64 most =
-        (wm_i64)wm_context_device(run->context)->multiprocessors * (tiled ? (wm_i64)BLOCKS : (wm_i64)WIDE_BLOCKS);
+    wm_i64 most = (wm_i64)wm_context_device(run->context)->multiprocessors *
+                  (tiled ? (wm_i64)(BLOCKS * TURNS) : (wm_i64)WIDE_BLOCKS);
     wm_launch l;
     memset(&l, 0, sizeof l);
     l.kernel = kernel;
