@@ -275,7 +275,7 @@ static wm_bound matmul_bound(const wm_problem *problem) {
     double magnitude = (double)d->k * (wm_type_is_complex(d->a.type) ? 0.5 : 0.25) + (d->bias ? 1.0 : 0.0);
     double product = 8.0 * (sqrt((double)d->k) + 1.0) * u * (magnitude + 1.0);
     /* Hopper's tensor cores align 32 products of 8-bit floats to the largest number at hand and keep 2^-13 of it. */
-    if (wm_type_is_fp8(d->a.type)) product += ((double)d->k / 32.0 + 2.0) * 0x1p-13 * (sqrt((double)d->k) / 6.0 + 0.5);
+    if (wm_type_is_fp8(d->a.type)) product += ((double)d->k / 32.0 + 2.0) * 0x1p-13 * (sqrt((double)d->k) / 2.0 + 1.0);
     if (d->compute == WM_COMPUTE_TF32) product += 0x1p-9 * sqrt((double)d->k); /* both operands rounded to 2^-11 */
     double activation = d->activation >= WM_ACT_GELU_TANH && d->d.type != WM_F64 ? 0x1p-10 : 0.0; /* hardware tanh */
     /* A vendor's fused gelu may take what was rounded to D's type (reference/oracle_matmul.h). */
