@@ -547,7 +547,8 @@ class CommandLine(ToolTest):
         self.assertRegex(lines[2][1], r"^\w+, estimated [0-9.e-]+ s$")
         with open(trace, "a", encoding="utf-8") as file:
             file.write("# a comment\n\n  7 matmul  f32 30x30x30 oa=row # the same problem in other words\nfft c2c f32 12\n")
-        rows = json.loads(self.succeed("tune", "--from", trace, "--budget", "100", "--json"))
+        # On a GPU the first kernels of a length are compiled at run time, and nothing is remembered that was not timed.
+        rows = json.loads(self.succeed("tune", "--from", trace, "--budget", "5000", "--json"))
         self.assertEqual([(row["problem"], row["runs"]) for row in rows],
                          [("matmul f32 30x30x30", 8), ("random uniform f32 n=900", 2), ("fft c2c f32 12", 1)])
         self.assertTrue(all(row["seconds"] > 0 and row["before"] and row["solver"] for row in rows))
