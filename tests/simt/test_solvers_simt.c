@@ -70,7 +70,8 @@ static int cover(void) {
     int problems = 0, failures = !context;
     if (context) context->unverified = 0; /* an emulated device allows all kernels */
     for (int op = 0; context && op < WM_OPERATIONS; op++) {
-        if (op == WM_CONVOLUTION) continue; /* a known hole, named in README's limits: no row in perf/verified.csv yet */
+        if (op == WM_CONVOLUTION)
+            continue; /* a known hole, named in README's limits: no row in perf/verified.csv yet */
         for (const char *const *text = walk_problems[op]; *text; text++, problems++) {
             if (is_covered(context, *text)) continue;
             printf("FAIL %s\n", wmLastError());
