@@ -131,6 +131,11 @@ static wmStatus redirect(second *s, const wm_operand *operands, wm_args *args) {
         WM_TRY(copy_of(s, &s->out, args->random.out, s->bytes));
         args->random.out = s->out;
         return WM_OK;
+    case WM_CONVOLUTION:
+        s->result = args->convolution.out;
+        WM_TRY(copy_of(s, &s->out, args->convolution.out, s->bytes));
+        args->convolution.out = s->out;
+        return WM_OK;
     }
     return WM_OK;
 }

@@ -44,7 +44,9 @@ typedef struct wmMatmulGroup {
 /**
  * The arithmetic promised. DEFAULT: F32 for f16, bf16, fp8, f32 and c64 operands, F64 for f64 and c128, I32 for i8.
  * Tensor cores add f16 and bf16 products in f32 with truncation, and fp8 products aligned to about 13 bits (Hopper):
- * where that matters, F32_STRICT keeps them out.
+ * where that matters, F32_STRICT keeps them out. For f32 and c64 operands F32 promises |error| <= c k 2^-24 |A||B| for
+ * each element; where they are split in two f16 parts, which hold 22 bits, sums of terms that cancel or differ much in
+ * size have up to 4 times the mean error of f32 multiply-adds (docs/matmul.md), others less than these.
  */
 typedef enum wmCompute {
     WM_COMPUTE_DEFAULT = 0,
