@@ -12,6 +12,7 @@
 #include "lib/context_internal.h"
 #include "lib/measure.h"
 #include "lib/truth.h"
+#include "perf/probe.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,14 +131,6 @@ static void random_problem(char *out, size_t room, const char *type) {
     random_batch(out + at, room - (size_t)at, m <= 32 && n <= 32);
 }
 
-static const wm_solver *solver_named(const char *name) {
-    int count = 0;
-    const wm_solver *const *all = wm_solvers(&count);
-    for (int i = 0; i < count; i++)
-        if (strcmp(all[i]->name, name) == 0) return all[i];
-    return NULL;
-}
-
 /* One execution on the image's first copy, made pristine before. */
 static wmStatus execute(const wm_image *image, const wm_solver *solver, const wm_offer *offer) {
     wm_args args;
@@ -224,7 +217,7 @@ static wmStatus check(tally *t, wmContext *context, wmStream stream, const char 
     wm_why why = {""};
     WM_TRY(wm_problem_parse(&problem, text, WM_PLACE_GPU));
     int grouped = problem.u.matmul.batch_mode == WM_BATCH_GROUPED, any = t->solver == NULL;
-    t->judge = solver_named(grouped ? "matmul_grouped" : "matmul_naive");
+    t->judge = probe_solver(grouped ? "matmul_grouped" : "matmul_naive");
     int count = find_ways(t, ways, context, &problem);
     if (any) count = thin_out(ways, count);
     if (count == 0) t->refused++;
@@ -251,7 +244,7 @@ int main(int argc, char **argv) {
     wmContext *context = NULL;
     wmStream stream = NULL;
     wmContextOptions options = wmContextOptionsDefault();
-    tally t = {argc > 1 ? solver_named(argv[1]) : NULL, solver_named("matmul_naive"), 0, 0, 0, 0};
+    tally t = {argc > 1 ? probe_solver(argv[1]) : NULL, probe_solver("matmul_naive"), 0, 0, 0, 0};
     if ((!t.solver && !any) || !t.judge) return 2;
     state = argc > 3 ? strtoull(argv[3], NULL, 0) : 1;
     char *rest = NULL;

@@ -9,13 +9,12 @@
 #include "lib/context_internal.h"
 #include "lib/convolution.h"
 #include "lib/problem.h"
+#include "perf/probe.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { REPEATS = 5 };
 
 static wmContext *context;
 static const wm_gpu *gpu;
@@ -23,32 +22,6 @@ static wmStream stream;
 static void *in, *out, *workspace, *filter;
 static size_t room;
 static float *first; /* convolve_passes' results */
-
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double time_run(const wm_solver *solver, const wm_run *run) {
-    double seconds[REPEATS] = {0};
-    wm_event from, to;
-    gpu->event_create(gpu->self, &from);
-    gpu->event_create(gpu->self, &to);
-    for (int i = -2; i < REPEATS; i++) {
-        gpu->event_record(gpu->self, from, stream);
-        if (solver->run(run) != WM_OK) {
-            printf("  failed: %s\n", wmLastError());
-            return 1;
-        }
-        gpu->event_record(gpu->self, to, stream);
-        gpu->event_wait(gpu->self, to);
-        if (i >= 0) gpu->event_seconds(gpu->self, from, to, &seconds[i]);
-    }
-    gpu->event_destroy(gpu->self, from);
-    gpu->event_destroy(gpu->self, to);
-    qsort(seconds, REPEATS, sizeof *seconds, by_value);
-    return seconds[REPEATS / 2];
-}
 
 /* Of f32 and c64. */
 static void compare(const wmConvolutionDesc *d, int passes) {
@@ -101,8 +74,10 @@ static void probe(const char *text, double copy) {
             args.convolution = wmConvolutionArgsDefault(in, filter, out);
             gpu->set(gpu->self, out, 0xff, room, stream);
             if (offers[v].workspace <= room && solver->make(context, &problem, &offers[v], &state) == WM_OK) {
-                wm_run run = {context, &problem, &offers[v], state, &args, workspace, stream};
-                double seconds = time_run(solver, &run);
+                const probe_run timed = {
+                    solver, {context, &problem, &offers[v], state, &args, workspace, stream}
+                };
+                double seconds = probe_median(gpu, stream, probe_run_solver, &timed);
                 if (!passes) passes = seconds;
                 printf("  %-16s %8.1f us  %.3f of copy  %.3f times convolve_passes' speed", solver->name, seconds * 1e6,
                        wm_problem_cost(&problem).bytes / seconds / copy, passes / seconds);

@@ -12,13 +12,12 @@
 #include "lib/context_internal.h"
 #include "lib/fields.h"
 #include "lib/problem.h"
+#include "perf/probe.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { REPEATS = 5 };
 
 static wmContext *context;
 static const wm_gpu *gpu;
@@ -26,46 +25,8 @@ static wmStream stream;
 static void *in, *out, *workspace;
 static size_t room;
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-typedef wmStatus (*action)(const void *user);
-
-static double median(action run, const void *user) {
-    double seconds[REPEATS] = {0};
-    wm_event from, to;
-    gpu->event_create(gpu->self, &from);
-    gpu->event_create(gpu->self, &to);
-    for (int i = -2; i < REPEATS; i++) {
-        gpu->event_record(gpu->self, from, stream);
-        if (run(user) != WM_OK) {
-            printf("  failed: %s\n", wmLastError());
-            return 1e9;
-        }
-        gpu->event_record(gpu->self, to, stream);
-        gpu->event_wait(gpu->self, to);
-        if (i >= 0) gpu->event_seconds(gpu->self, from, to, &seconds[i]);
-    }
-    gpu->event_destroy(gpu->self, from);
-    gpu->event_destroy(gpu->self, to);
-    qsort(seconds, REPEATS, sizeof *seconds, by_value);
-    return seconds[REPEATS / 2];
-}
-
 static wmStatus run_copy(const void *user) {
     return wmCopy(context, out, in, *(const size_t *)user, stream);
-}
-
-typedef struct timed {
-    const wm_solver *solver;
-    wm_run run;
-} timed;
-
-static wmStatus run_solver(const void *user) {
-    const timed *t = user;
-    return t->solver->run(&t->run);
 }
 
 static double time_offer(const wm_solver *solver, const wm_problem *problem, const wm_offer *offer) {
@@ -77,10 +38,10 @@ static double time_offer(const wm_solver *solver, const wm_problem *problem, con
     } else if (offer->workspace > room) {
         printf("  %s: workspace %zu\n", solver->name, offer->workspace);
     } else {
-        timed t = {
+        const probe_run timed = {
             solver, {context, problem, offer, state, &args, workspace, stream}
         };
-        seconds = median(run_solver, &t);
+        seconds = probe_median(gpu, stream, probe_run_solver, &timed);
     }
     if (solver->drop) solver->drop(context, state);
     return seconds;
@@ -259,7 +220,7 @@ int main(int argc, char **argv) {
     if (wmRandom(context, &random, &draw, NULL) != WM_OK || wmSynchronize(context, NULL) != WM_OK)
         printf("%s\n", wmLastError());
     for (int i = 0; i < 250; i++) (void)run_copy(&room); /* the chip wakes up */
-    double seconds = median(run_copy, &room), copy = 2 * (double)room / seconds;
+    double seconds = probe_median(gpu, stream, run_copy, &room), copy = 2 * (double)room / seconds;
     printf("copy %.3f TB/s\n", copy * 1e-12);
     while (fgets(line, sizeof line, stdin)) probe(line, copy);
     wmContextDestroy(context);

@@ -2,15 +2,17 @@
 /*
  * How accurate f32 products by split f16 operands are, beside SGEMM (cuBLASLt's first choice) on the same data: the
  * root of the mean square of error / Σ|a||b| over D, against sums in f64. Four kinds of data:
+ * - random: uniform in [-1, 1)
+ * - ill-scaled: signs times e^(4 normal), rows and columns times 2^±30 besides
+ * - cancelling: neighbouring products of opposite sign, 2^-10 apart
+ * - positive: uniform in [0, 1)
  *
- *     random       uniform in [-1, 1)                      cancelling   neighbouring products of opposite sign, 2^-10
- * apart ill-scaled   signs times e^(4 normal), rows and       positive    uniform in [0, 1) columns times 2^±30 besides
- *
- *     study_split [PROBLEMS [SEED]]     prints, a kind: mean and largest of split's over SGEMM's, and by powers of two
- * of k
+ * Usage: study_split [PROBLEMS [SEED]]. Prints for each kind the mean and the largest of split's over SGEMM's, and the
+ * mean by powers of two of k.
  */
 #include "lib/context_internal.h"
 #include "lib/measure.h"
+#include "perf/probe.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -54,14 +56,6 @@ typedef struct bench {
     double *truth, *size;
 } bench;
 
-static const wm_solver *solver_named(const char *name) {
-    int count = 0;
-    const wm_solver *const *all = wm_solvers(&count);
-    for (int i = 0; i < count; i++)
-        if (strcmp(all[i]->name, name) == 0) return all[i];
-    return NULL;
-}
-
 static wmStatus copy(const bench *x, void *to, const void *from, size_t bytes) {
     const wm_gpu *gpu = x->context->gpu;
     WM_TRY(wm_gpu_check(gpu, gpu->copy(gpu->self, to, from, bytes, x->stream), "cudaMemcpyAsync"));
@@ -70,7 +64,7 @@ static wmStatus copy(const bench *x, void *to, const void *from, size_t bytes) {
 
 /* The solver's first variant for the problem; D to `out`. */
 static wmStatus multiply(const bench *x, const char *solver, const char *text, void *out, size_t bytes) {
-    const wm_solver *s = solver_named(solver);
+    const wm_solver *s = probe_solver(solver);
     wm_problem problem;
     wm_offer offers[WM_MAX_OFFERS];
     wm_why why = {""};

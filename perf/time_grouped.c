@@ -8,6 +8,7 @@
  */
 #include "lib/context_internal.h"
 #include "lib/measure.h"
+#include "perf/probe.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -51,14 +52,6 @@ static void split_tokens(bench *x) {
         x->group[g] = (wmMatmulGroup){m, s->n, s->k, first * s->k, (int64_t)g * s->n * s->k, 0, first * s->n};
         first += m, left -= m;
     }
-}
-
-static const wm_solver *solver_named(const char *name) {
-    int count = 0;
-    const wm_solver *const *all = wm_solvers(&count);
-    for (int i = 0; i < count; i++)
-        if (strcmp(all[i]->name, name) == 0) return all[i];
-    return NULL;
 }
 
 /* One prepared way to do one problem on these pointers. */
@@ -117,7 +110,7 @@ static wmStatus best_of_vendor(bench *x, const wmMatmulGroup *g, job *out) {
     wm_offer offers[WM_MAX_OFFERS];
     wm_why why = {""};
     double best = 1e9, seconds = 0;
-    job j = {.solver = solver_named("cublaslt")};
+    job j = {.solver = probe_solver("cublaslt")};
     snprintf(text, sizeof text, "matmul bf16 %lldx%dx%d", (long long)g->m, x->s->n, x->s->k);
     WM_TRY(wm_problem_parse(&j.problem, text, WM_PLACE_GPU));
     j.args.matmul = wmMatmulArgsDefault((char *)x->a + 2 * g->a, (char *)x->b + 2 * g->b, (char *)x->d + 2 * g->d);
@@ -211,7 +204,7 @@ static wmStatus time_ours(bench *x, double vendor, double cublas) {
     wm_offer offers[WM_MAX_OFFERS];
     wm_why why = {""};
     const setting *s = x->s;
-    job j = {.solver = solver_named("matmul_grouped_wgmma")};
+    job j = {.solver = probe_solver("matmul_grouped_wgmma")};
     snprintf(text, sizeof text, "matmul bf16 %dx%dx%d batch=%d batch_mode=grouped", s->tokens, s->n, s->k, s->groups);
     WM_TRY(wm_problem_parse(&j.problem, text, WM_PLACE_GPU));
     j.args.matmul = wmMatmulArgsDefault(x->a, x->b, x->d);
