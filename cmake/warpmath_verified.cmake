@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # No kernel is trusted on a green build alone. perf/verified.csv has a row a kernel that was run on a GPU: the hash of its
 # sources then, and what it passed. This file computes the hash of each device/*.cu as it is now, with every header of ours
-# that it includes, and knows three cases:
+# that it includes. Comments and white space outside of literals do not count (wm_code_of), so a comment may be mended without
+# a GPU at hand; any token, literal or macro does. Three cases:
 #   - the row's hash is today's: verified, the planner offers it
 #   - the row says `unverified`: known to be untested; the planner leaves it out unless WARPMATH_UNVERIFIED=1
 #   - anything else: the check fails (and the planner leaves it out)
@@ -40,13 +41,59 @@ function(wm_include_closure root file out)
     set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
+# What the compiler's first phases leave of C text: lines joined, comments and white space gone, literals apart (behind the code,
+# each a mark in it). White space stays where it means something: between two words, between two signs that would grow together,
+# round a directive's line, and behind the name of a macro without parameters.
+function(wm_code_of text out)
+    # Where quotes mean something else (raw strings, 1'000) the text counts as it is: only stricter.
+    if(text MATCHES "R\"[^\"()\\ \n]*\\(|[0-9]'[0-9]")
+        set(${out} "${text}" PARENT_SCOPE)
+        return()
+    endif()
+    string(ASCII 1 kept) # white space that stays
+    string(ASCII 2 literal)
+    set(quoted "\"[^\"\\\n]*(\\\\.[^\"\\\n]*)*\"|'[^'\\\n]*(\\\\.[^'\\\n]*)*'")
+    set(comment "//[^\n]*|/\\*[^*]*\\*+([^*/][^*]*\\*+)*/")
+    string(REGEX REPLACE "\\\\\r?\n" "" text "\n${text}\n")
+    string(REGEX REPLACE "([^\"'/]+|${quoted})(${comment})*" "\\1 " text "${text}")
+    string(REGEX REPLACE "[^\"']+(${quoted}|)" "\\1" literals "${text}")
+    string(REGEX REPLACE "${quoted}" "${literal}" text "${text}")
+
+    string(REGEX REPLACE "[ \t\r]+\n" "\n" text "${text}")
+    string(REGEX REPLACE "(\n[ \t]*#[ \t]*define[ \t]+[A-Za-z0-9_]+)[ \t]" "\\1 ${kept} " text "${text}")
+    string(REGEX REPLACE "\n[ \t]*(#[^\n]*)" "\n${kept}\\1${kept}" text "${text}")
+    string(REGEX REPLACE "[ \t\n]+" " " text "${text}")
+    foreach(again RANGE 1) # twice: `+ + +` overlaps
+        foreach(pair "+ +" "- -" "- >" "& &" "| |" "< <" "> >" ": :" "# #" "+ =" "- =" "* =" "/ =" "% =" "& =" "| =" "^ =" "! =" "< ="
+                "> =" "= =")
+            string(REPLACE " " "${kept}" joined "${pair}")
+            string(REPLACE "${pair}" "${joined}" text "${text}")
+        endforeach()
+    endforeach()
+    string(REGEX REPLACE "([^A-Za-z0-9_ ${kept}]) " "\\1" text "${text}")
+    string(REGEX REPLACE " ([^A-Za-z0-9_ ${kept}])" "\\1" text "${text}")
+    set(${out} "${text}${literals}" PARENT_SCOPE)
+endfunction()
+
+# The hash of one file's code; each file is read once.
+function(wm_code_hash file out)
+    get_property(hash GLOBAL PROPERTY wm_code_of_${file})
+    if(NOT hash)
+        file(READ ${file} text)
+        wm_code_of("${text}" text)
+        string(SHA256 hash "${text}")
+        set_property(GLOBAL PROPERTY wm_code_of_${file} ${hash})
+    endif()
+    set(${out} ${hash} PARENT_SCOPE)
+endfunction()
+
 function(wm_kernel_hash root file out)
     set(closure "")
     wm_include_closure(${root} ${file} closure)
     list(SORT closure)
     set(all "")
     foreach(part IN LISTS closure)
-        file(SHA256 ${part} hash)
+        wm_code_hash(${part} hash)
         string(APPEND all ${hash})
     endforeach()
     string(SHA256 hash "${all}")
