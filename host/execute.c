@@ -101,3 +101,19 @@ void wmRandomArgsInit(wmRandomArgs *args, size_t size) {
     wmRandomArgs made = wmRandomArgsDefault(NULL, 0, wmRandomKeyMake(0));
     wm_give_sized(args, size, &made, sizeof made);
 }
+
+void wmConvolutionDescInit(wmConvolutionDesc *desc, size_t size, wmType type, int64_t n, int64_t taps, int64_t batch) {
+    wmConvolutionDesc made = wmConvolutionDescDefault(type, n, taps, batch);
+    wm_give_sized(desc, size, &made, sizeof made);
+}
+
+void wmConvolutionDescInit2D(wmConvolutionDesc *desc, size_t size, wmType type, int64_t rows, int64_t columns,
+                             int64_t tap_rows, int64_t tap_columns, int64_t batch) {
+    wmConvolutionDesc made = wmConvolutionDescDefault2D(type, rows, columns, tap_rows, tap_columns, batch);
+    wm_give_sized(desc, size, &made, sizeof made);
+}
+
+void wmConvolutionArgsInit(wmConvolutionArgs *args, size_t size) {
+    wmConvolutionArgs made = wmConvolutionArgsDefault(NULL, NULL, NULL);
+    wm_give_sized(args, size, &made, sizeof made);
+}

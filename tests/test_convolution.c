@@ -153,6 +153,34 @@ static void arguments(void **state) {
     wmPlanDestroy(plan);
 }
 
+static void same_problem(const wmConvolutionDesc *a, const wmConvolutionDesc *b) {
+    wm_problem one, other;
+    assert_int_equal(wm_problem_from_convolution(&one, a, WM_PLACE_CPU), WM_OK);
+    assert_int_equal(wm_problem_from_convolution(&other, b, WM_PLACE_CPU), WM_OK);
+    assert_true(wm_problem_equal(&one, &other));
+}
+
+/* What other languages call gives the same descs, whatever was there before. */
+static void inits(void **state) {
+    (void)state;
+    wmConvolutionDesc want = wmConvolutionDescDefault(WM_F32, 100, 7, 3), got;
+    memset(&got, 0xff, sizeof got);
+    wmConvolutionDescInit(&got, sizeof got, WM_F32, 100, 7, 3);
+    same_problem(&got, &want);
+    want = wmConvolutionDescDefault2D(WM_C64, 10, 20, 3, 4, 5);
+    memset(&got, 0xff, sizeof got);
+    wmConvolutionDescInit2D(&got, sizeof got, WM_C64, 10, 20, 3, 4, 5);
+    same_problem(&got, &want);
+    wmConvolutionArgs args;
+    memset(&args, 0xff, sizeof args);
+    wmConvolutionArgsInit(&args, sizeof args);
+    assert_true(args.size == sizeof args && !args.in && !args.filter && !args.out && !args.workspace &&
+                !args.workspace_bytes);
+    wmConvolutionDescInit(NULL, 0, WM_F32, 1, 1, 1);
+    wmConvolutionDescInit2D(NULL, 0, WM_F32, 1, 1, 1, 1, 1);
+    wmConvolutionArgsInit(NULL, 0);
+}
+
 static void strings(void **state) {
     (void)state;
     static const char *const texts[] = {"convolution f32 4096*65",
@@ -174,7 +202,7 @@ static void strings(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(numpy_examples), cmocka_unit_test(planes),
-                                       cmocka_unit_test(refusals), cmocka_unit_test(arguments),
-                                       cmocka_unit_test(strings)};
+                                       cmocka_unit_test(refusals),       cmocka_unit_test(arguments),
+                                       cmocka_unit_test(inits),          cmocka_unit_test(strings)};
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -53,6 +53,12 @@ WM_API wmConvolutionDesc wmConvolutionDescDefault(wmType type, int64_t n, int64_
 WM_API wmConvolutionDesc wmConvolutionDescDefault2D(wmType type, int64_t rows, int64_t columns, int64_t tap_rows,
                                                     int64_t tap_columns, int64_t batch);
 
+/** The same two for other languages: they fill *desc, of which the caller's header knows `size` bytes. */
+WM_API void wmConvolutionDescInit(wmConvolutionDesc *desc, size_t size, wmType type, int64_t n, int64_t taps,
+                                  int64_t batch);
+WM_API void wmConvolutionDescInit2D(wmConvolutionDesc *desc, size_t size, wmType type, int64_t rows, int64_t columns,
+                                    int64_t tap_rows, int64_t tap_columns, int64_t batch);
+
 /** Results along an axis of the desc; 0 where the desc makes no sense. */
 WM_API int64_t wmConvolutionResults(const wmConvolutionDesc *desc, int axis);
 
@@ -75,6 +81,9 @@ static inline wmConvolutionArgs wmConvolutionArgsDefault(const void *in, const v
     return args;
 }
 
+/** The same for other languages. */
+WM_API void wmConvolutionArgsInit(wmConvolutionArgs *args, size_t size);
+
 /** Plans *desc on the context; options NULL: defaults. Statuses as in wmMatmulPlanCreate. */
 WM_API WM_CHECKED wmStatus wmConvolutionPlanCreate(wmPlan **plan, wmContext *context, const wmConvolutionDesc *desc,
                                                    const wmPlanOptions *options);
@@ -82,7 +91,8 @@ WM_API WM_CHECKED wmStatus wmConvolutionPlanCreate(wmPlan **plan, wmContext *con
 /**
  * Enqueues the preparation of the filters: `taps` (the place's memory; filters × taps, packed) to `filter`,
  * wmConvolutionFilterBytes of them, 256-byte aligned. That is the transform of the padded taps, scaled by 1 / points:
- * complex, natural order, of real taps the first half along the last axis. Not during a capture.
+ * complex, natural order, of real taps the first half along the last axis. Not during a capture. A filter that is known
+ * in frequencies may be written there instead (examples/poisson.c).
  */
 WM_API WM_CHECKED wmStatus wmConvolutionPrepare(const wmPlan *plan, const void *taps, void *filter, wmStream stream);
 
