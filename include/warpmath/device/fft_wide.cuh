@@ -17,6 +17,8 @@
  * How: as fft.cuh, radices 16 8 8 8 and 16 16 8 8, with x[32] 16 32 16 and 16 32 32. A pass's twiddles w^k are read for
  * k = 1, 2, 3 and k = 4, 8, 12 (radix 32: 1 to 5, and the multiples of 6), the others are products of two: a table of
  * all would not stay in the cache beside the data. Relative error in the 2-norm: 1.5e-7 in f32, 6e-16 in f64.
+ *
+ * Source: fft.cuh.
  */
 #ifndef WARPMATH_DEVICE_FFT_WIDE_CUH
 #define WARPMATH_DEVICE_FFT_WIDE_CUH
@@ -110,7 +112,8 @@ WM_DEVICE void wm_fft_wide_block(C (&x)[E], void *smem) {
     for (int e = 0; DIRECTION == WM_INVERSE && e < E; e++) wm_fft_swap(x[e]);
 }
 
-/** wmFftBlock of the lengths above, and of the shorter ones that have as many points a thread. */
+/** wmFftBlock of the lengths above, and of the shorter ones that have as many points a thread. Every thread of the
+ * block; smem: wmFftSmem(N) a transform, aligned to 16 bytes; registers, error, source: see the top. */
 template <int N, wmDirection DIRECTION, class C>
 WM_DEVICE void wmFftBlock(C (&x)[16], void *smem) {
     constexpr int B = (int)sizeof(C) / 2, T = wmFftThreads(N, B);
@@ -122,7 +125,8 @@ WM_DEVICE void wmFftBlock(C (&x)[16], void *smem) {
         wm_fft_wide_block<N, DIRECTION>(x, smem);
 }
 
-/** The same by half the threads, 32 points each: f32. */
+/** The same by half the threads, 32 points each: f32. Every thread of the block; smem: wmFftSmem(N) a transform,
+ * aligned to 16 bytes; registers, error, source: see the top. */
 template <int N, wmDirection DIRECTION>
 WM_DEVICE void wmFftBlock(wmC64 (&x)[32], void *smem) {
     wm_fft_wide_block<N, DIRECTION>(x, smem);

@@ -6,6 +6,9 @@
  *
  *     unsigned int x = wmBitsU32(key, i);               the host's out[i] of wmRandom, bits, u32
  *     wmRandomKey mine = wmRandomKeyFold(key, rank);    an independent sequence for each rank
+ *
+ * Any thread may call, in any branch; no shared memory. Registers: what a kernel for sm_90a takes that does nothing
+ * else. Accuracy: the same bits on every GPU and CPU. Source: the paper above.
  */
 #ifndef WARPMATH_DEVICE_PHILOX_H
 #define WARPMATH_DEVICE_PHILOX_H
@@ -34,6 +37,7 @@ WM_BOTH wmWords wm_philox_round(wmWords c, wm_u32 key0, wm_u32 key1) {
 /**
  * The block cipher itself: ten rounds over `counter` under a key of two words, which grows by the golden ratio's and
  * sqrt(3) - 1's first 32 bits a round. About 45 instructions of a GPU, 20 of them 32 x 32 -> 64 bit products.
+ * Any thread; 16 registers; bits and source: see the top.
  */
 WM_BOTH wmWords wmPhilox4x32(wmWords counter, unsigned int key0, unsigned int key1) {
 #if defined(__CUDA_ARCH__)
@@ -60,19 +64,22 @@ WM_BOTH wmWords wm_random_words(wmRandomKey key, wm_u64 number, wm_u32 lane) {
 /**
  * Block `block` of the key's sequence: the four 32-bit elements 4 block … 4 block + 3, or the two 64-bit elements
  * 2 block and 2 block + 1, low word first.
+ * Any thread; 16 registers; bits and source: see the top.
  */
 WM_BOTH wmWords wmRandomBlock(wmRandomKey key, unsigned long long block) {
     return wm_random_words(key, block, WM_LANE_ELEMENTS);
 }
 
-/** Word i of the key's sequence: 32 random bits. One Philox block; take wmRandomBlock for four at that price. */
+/** Word i of the key's sequence: 32 random bits. One Philox block; take wmRandomBlock for four at that price. Any
+ * thread; 16 registers; bits and source: see the top. */
 WM_BOTH unsigned int wmBitsU32(wmRandomKey key, unsigned long long i) {
     wmWords words = wmRandomBlock(key, i >> 2); /* chosen by selects: an index would move the array out of registers */
     wm_u32 even = i & 2 ? words.w[2] : words.w[0], odd = i & 2 ? words.w[3] : words.w[1];
     return i & 1 ? odd : even;
 }
 
-/** 64-bit element i of the key's sequence: words 2i (low) and 2i + 1 (high). One Philox block. */
+/** 64-bit element i of the key's sequence: words 2i (low) and 2i + 1 (high). One Philox block. Any thread; 16
+ * registers; bits and source: see the top. */
 WM_BOTH unsigned long long wmBitsU64(wmRandomKey key, unsigned long long i) {
     wmWords words = wmRandomBlock(key, i >> 1);
     wm_u64 even = words.w[0] | (wm_u64)words.w[1] << 32, odd = words.w[2] | (wm_u64)words.w[3] << 32;
@@ -83,6 +90,7 @@ WM_BOTH unsigned long long wmBitsU64(wmRandomKey key, unsigned long long i) {
  * An independent key made from a key and a number (a step, a layer, a rank): seed = words 0 and 1, substream = word 2
  * of the block of `number` in the lane kept for keys. Folds may be chained. Numbers from 2^63 on are
  * wmRandomKeySplit's.
+ * Any thread; 16 registers; bits and source: see the top.
  */
 WM_BOTH wmRandomKey wmRandomKeyFold(wmRandomKey key, unsigned long long number) {
     wmWords words = wm_random_words(key, number, WM_LANE_FOLD);

@@ -8,6 +8,9 @@
  *     wmF32x4 z = wmNormalF32x4(key, block);  elements 4 block … 4 block + 3: four values at that price
  *
  * Two distributions drawn from one key share their words: fold the key (wmRandomKeyFold) for each.
+ *
+ * Any thread may call, in any branch; no shared memory. Registers: what a kernel for sm_90a takes that does nothing
+ * else. Accuracy: the same bits on every GPU and CPU; normals within 6 roundings of their type. Source: docs/random.md.
  */
 #ifndef WARPMATH_DEVICE_RANDOM_H
 #define WARPMATH_DEVICE_RANDOM_H
@@ -74,7 +77,8 @@ WM_BOTH double wm_uniform_f64(wm_u32 low, wm_u32 high) {
     return wm_random_fraction64((wm_u64)high << 21 | low >> 11);
 }
 
-/** Elements 4 block … 4 block + 3, uniform on [0, 1) in steps of 2^-24. */
+/** Elements 4 block … 4 block + 3, uniform on [0, 1) in steps of 2^-24. Any thread; 16 registers; bits and source: see
+ * the top. */
 WM_BOTH wmF32x4 wmUniformF32x4(wmRandomKey key, unsigned long long block) {
     wmWords w = wmRandomBlock(key, block);
     wmF32x4 u = {
@@ -83,7 +87,8 @@ WM_BOTH wmF32x4 wmUniformF32x4(wmRandomKey key, unsigned long long block) {
     return u;
 }
 
-/** Elements 2 block and 2 block + 1, uniform on [0, 1) in steps of 2^-53. */
+/** Elements 2 block and 2 block + 1, uniform on [0, 1) in steps of 2^-53. Any thread; 16 registers; bits and source:
+ * see the top. */
 WM_BOTH wmF64x2 wmUniformF64x2(wmRandomKey key, unsigned long long block) {
     wmWords w = wmRandomBlock(key, block);
     wmF64x2 u = {
@@ -92,12 +97,14 @@ WM_BOTH wmF64x2 wmUniformF64x2(wmRandomKey key, unsigned long long block) {
     return u;
 }
 
-/** Element i of the key's sequence, uniform on [0, 1) in steps of 2^-24; 0 has probability 2^-24, 1 never comes. */
+/** Element i of the key's sequence, uniform on [0, 1) in steps of 2^-24; 0 has probability 2^-24, 1 never comes. Any
+ * thread; 16 registers; bits and source: see the top. */
 WM_BOTH float wmUniformF32(wmRandomKey key, unsigned long long i) {
     return wm_uniform_f32(wmBitsU32(key, i));
 }
 
-/** 64-bit element i of the key's sequence, uniform on [0, 1) in steps of 2^-53. */
+/** 64-bit element i of the key's sequence, uniform on [0, 1) in steps of 2^-53. Any thread; 14 registers; bits and
+ * source: see the top. */
 WM_BOTH double wmUniformF64(wmRandomKey key, unsigned long long i) {
     wm_u64 z = wmBitsU64(key, i);
     return wm_uniform_f64((wm_u32)z, (wm_u32)(z >> 32));
@@ -125,6 +132,7 @@ typedef struct wmRangeF64 {
  * The range [low, high): an element is fma(u, width, low) with u uniform on [0, 1). The width is (p - low) / u', p the
  * largest value below `high` and u' the largest u, made smaller where rounding would still carry u' past p: so `high`
  * is never reached, `low` is, and [0, 1) has width 1. low >= high gives the constant `low`.
+ * Any thread; 24 registers; bits and source: see the top.
  */
 WM_BOTH wmRangeF32 wmRangeMakeF32(float low, float high) {
     wmRangeF32 range = {low, 0.0f};
@@ -135,6 +143,8 @@ WM_BOTH wmRangeF32 wmRangeMakeF32(float low, float high) {
         range.width = wm_exact_f32(wm_exact_bits32(range.width) - 1);
     return range;
 }
+
+/** The same in f64. Any thread; 22 registers; bits and source: see the top. */
 WM_BOTH wmRangeF64 wmRangeMakeF64(double low, double high) {
     wmRangeF64 range = {low, 0.0};
     if (!(low < high)) return range;
@@ -146,10 +156,13 @@ WM_BOTH wmRangeF64 wmRangeMakeF64(double low, double high) {
     return range;
 }
 
-/** Element i of the key's sequence, uniform on the range: low <= x < high. */
+/** Element i of the key's sequence, uniform on the range: low <= x < high. Any thread; 16 registers; bits and source:
+ * see the top. */
 WM_BOTH float wmUniformInF32(wmRandomKey key, unsigned long long i, wmRangeF32 range) {
     return wm_exact_fma32(wmUniformF32(key, i), range.width, range.low);
 }
+
+/** 64-bit element i. Any thread; 14 registers; bits and source: see the top. */
 WM_BOTH double wmUniformInF64(wmRandomKey key, unsigned long long i, wmRangeF64 range) {
     return wm_exact_fma64(wmUniformF64(key, i), range.width, range.low);
 }
@@ -261,7 +274,8 @@ WM_BOTH void wm_normal_f64(wm_u64 a, wm_u64 b, double *first, double *second) {
     *second = wm_exact_mul64(wm_exact_mul64(r, x), s);
 }
 
-/** Elements 4 block … 4 block + 3, standard normal; the pairs (0, 1) and (2, 3) are each made of their two words. */
+/** Elements 4 block … 4 block + 3, standard normal; the pairs (0, 1) and (2, 3) are each made of their two words. Any
+ * thread; 18 registers; bits and source: see the top. */
 WM_BOTH wmF32x4 wmNormalF32x4(wmRandomKey key, unsigned long long block) {
     wmWords w = wmRandomBlock(key, block);
     wmF32x4 z;
@@ -270,7 +284,7 @@ WM_BOTH wmF32x4 wmNormalF32x4(wmRandomKey key, unsigned long long block) {
     return z;
 }
 
-/** Elements 2 block and 2 block + 1, standard normal. */
+/** Elements 2 block and 2 block + 1, standard normal. Any thread; 24 registers; bits and source: see the top. */
 WM_BOTH wmF64x2 wmNormalF64x2(wmRandomKey key, unsigned long long block) {
     wmWords w = wmRandomBlock(key, block);
     wmF64x2 z;
@@ -278,7 +292,8 @@ WM_BOTH wmF64x2 wmNormalF64x2(wmRandomKey key, unsigned long long block) {
     return z;
 }
 
-/** Element i of the key's sequence, standard normal: |z| <= 6.77, never 0, infinite or NaN. */
+/** Element i of the key's sequence, standard normal: |z| <= 6.77, never 0, infinite or NaN. Any thread; 16 registers;
+ * bits and source: see the top. */
 WM_BOTH float wmNormalF32(wmRandomKey key, unsigned long long i) {
     wmWords w = wmRandomBlock(key, i >> 2); /* the element's pair alone, by selects: nothing is indexed */
     float first = 0.0f, second = 0.0f;
@@ -286,7 +301,8 @@ WM_BOTH float wmNormalF32(wmRandomKey key, unsigned long long i) {
     return i & 1 ? second : first;
 }
 
-/** 64-bit element i of the key's sequence, standard normal: |z| <= 8.58, never 0, infinite or NaN. */
+/** 64-bit element i of the key's sequence, standard normal: |z| <= 8.58, never 0, infinite or NaN. Any thread; 22
+ * registers; bits and source: see the top. */
 WM_BOTH double wmNormalF64(wmRandomKey key, unsigned long long i) {
     wmF64x2 pair = wmNormalF64x2(key, i >> 1);
     return i & 1 ? pair.v[1] : pair.v[0];

@@ -43,7 +43,8 @@
 
 /* ---- The calls ---- */
 
-/** sum += A · B, both in tiles. See the top. */
+/** sum += A · B, both in tiles. See the top. All THREADS threads; a, b aligned to 1024 bytes; registers, accuracy,
+ * source: see the top. */
 template <int M, int N, int K, int THREADS, wmTileWay WAY, class S, int E, class T>
 WM_DEVICE void wmTileProduct(S (&sum)[E], const T *a, const T *b, int thread = wm_thread()) {
     static_assert(E == wmTileElements(M, N, THREADS), "sum has wmTileElements(M, N, THREADS) elements");
@@ -61,7 +62,8 @@ WM_DEVICE void wmTileProduct(S (&sum)[E], const T *a, const T *b, int thread = w
     }
 }
 
-/** sum += A · B, A in a tile, element (k, column) of B being f(k, column). */
+/** sum += A · B, A in a tile, element (k, column) of B being f(k, column). All THREADS threads; a aligned to 1024
+ * bytes; registers: those of f too; accuracy, source: see the top. */
 template <int M, int N, int K, int THREADS, wmTileWay WAY, class S, int E, class T, class F>
 WM_DEVICE void wmTileProductOf(S (&sum)[E], const T *a, const F &f, int thread = wm_thread()) {
     static_assert(E == wmTileElements(M, N, THREADS), "sum has wmTileElements(M, N, THREADS) elements");
@@ -74,7 +76,8 @@ WM_DEVICE void wmTileProductOf(S (&sum)[E], const T *a, const F &f, int thread =
 
 /** sum += A · B, A in registers: `left` holds it as sums of M × K by the same way and threads would lie, so that what
  * one product gave is an operand of the next; it is rounded to the type of B, a tile. MMA: one warp, or all of a row in
- * one warp; wgmma: f16 and bf16, N 64, 128 or 256. Done when it returns, wgmma too. */
+ * one warp; wgmma: f16 and bf16, N 64, 128 or 256. Done when it returns, wgmma too. All THREADS threads; b aligned to
+ * 1024 bytes; registers: `left` too; accuracy, source: see the top. */
 template <int M, int N, int K, int THREADS, wmTileWay WAY, class S, int E, class L, int EL, class T>
 WM_DEVICE void wmTileProductHeld(S (&sum)[E], const L (&left)[EL], const T *b, int thread = wm_thread()) {
     static_assert(E == wmTileElements(M, N, THREADS), "sum has wmTileElements(M, N, THREADS) elements");
@@ -93,7 +96,8 @@ WM_DEVICE void wmTileProductHeld(S (&sum)[E], const L (&left)[EL], const T *b, i
     (void)thread;
 }
 
-/** Waits until all but the newest GROUPS products of these threads are done. */
+/** Waits until all but the newest GROUPS products of these threads are done. All THREADS threads; no registers; exact;
+ * source: see the top. */
 template <int GROUPS, wmTileWay WAY, class S, int E>
 WM_DEVICE void wmTileWait(S (&sum)[E]) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
