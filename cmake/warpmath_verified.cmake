@@ -10,6 +10,7 @@
 # At configure time:            warpmath_write_unverified(ROOT OUTPUT) writes the list that lib/registry.c includes.
 # As a test or by hand:         cmake -DROOT=. -P cmake/warpmath_verified.cmake         fails on the third case
 # For a new row's hash:         cmake -DROOT=. -DPRINT=ON -P cmake/warpmath_verified.cmake
+# The hashes of other files:    cmake -DROOT=. -DFILES="examples/device/sums.cu;…" -P cmake/warpmath_verified.cmake
 
 # Appends to the list `out` every file of ours that `file` includes, however deep.
 function(wm_include_closure root file out)
@@ -131,7 +132,13 @@ function(warpmath_write_unverified root output)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${inputs})
 endfunction()
 
-if(CMAKE_SCRIPT_MODE_FILE AND DEFINED ROOT)
+if(CMAKE_SCRIPT_MODE_FILE AND DEFINED FILES)
+    get_filename_component(ROOT ${ROOT} ABSOLUTE)
+    foreach(file IN LISTS FILES)
+        wm_kernel_hash(${ROOT} ${ROOT}/${file} hash)
+        message("${file},${hash}")
+    endforeach()
+elseif(CMAKE_SCRIPT_MODE_FILE AND DEFINED ROOT)
     get_filename_component(ROOT ${ROOT} ABSOLUTE)
     file(GLOB kernels ${ROOT}/device/*.cu)
     set(bad 0)
