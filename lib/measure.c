@@ -133,6 +133,10 @@ double wm_uncertainty(const wm_candidate *c) {
     return c->samples > 1 ? 1.2533 * c->spread / sqrt(c->samples) : 0.05;
 }
 
+double wm_tie(const wm_candidate *ours, const wm_candidate *vendors) {
+    return fmax(2.5 * (wm_uncertainty(ours) + wm_uncertainty(vendors)), WM_TIE);
+}
+
 static int fastest(const wm_found *found, int least_samples, int vendor_only) {
     int best = -1;
     for (int i = 0; i < found->count; i++) {
@@ -150,9 +154,7 @@ int wm_pick_winner(const wm_found *found) {
     if (best < 0 || vendor < 0 || best == vendor) return best;
     /* What the vendor ships has been run more often than ours ever will be: a tie is its. */
     const wm_candidate *b = &found->candidate[best], *v = &found->candidate[vendor];
-    double noise = 2.5 * (wm_uncertainty(b) + wm_uncertainty(v));
-    double margin = noise > 0.02 ? noise : 0.02;
-    return b->seconds < v->seconds * (1.0 - margin) ? best : vendor;
+    return b->seconds < v->seconds * (1.0 - wm_tie(b, v)) ? best : vendor;
 }
 
 static void note_outcome(wm_found *found, double budget) {

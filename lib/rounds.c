@@ -249,6 +249,14 @@ static int is_decided(const wm_session *s) {
     return 1;
 }
 
+/* Ours leads, and the noise of few samples decides whether the vendor keeps the tie: more tell. */
+static int is_noisy_tie(const wm_session *s) {
+    const wm_contender *best = leader(s, 0), *vendor = leader(s, 1);
+    if (!best || !vendor || best == vendor) return 0;
+    const wm_candidate *b = best->candidate, *v = vendor->candidate;
+    return b->seconds < v->seconds * (1.0 - WM_TIE) && wm_tie(b, v) > 2.5 * WM_TIE;
+}
+
 /* Leaves the fastest few and the fastest vendor, who has a right to the tie. */
 static void pick_finalists(wm_session *s) {
     const wm_contender *vendor = leader(s, 1);
@@ -261,13 +269,16 @@ static void pick_finalists(wm_session *s) {
 }
 
 static wmStatus run_final(wm_session *s, int *order) {
-    int going_on = 1;
+    int going_on = 1, look = 1;
     if (s->keep_all || count_live(s) <= 1) return WM_OK;
     pick_finalists(s);
     s->final = 1;
-    for (int round = 1; round <= s->final_rounds && going_on; round++) {
+    for (int round = 1; round <= WM_MOST_ROUNDS && going_on; round++) {
         WM_TRY(one_round(s, order, 0.0, &going_on));
-        if (round >= ENOUGH && is_decided(s)) break;
+        int enough = round >= s->final_rounds || (round >= ENOUGH && is_decided(s));
+        if (!enough || round < look) continue;
+        if (!is_noisy_tie(s)) break;
+        look = WM_MOST_ROUNDS; /* whoever looks after each sample sees a winner some day */
     }
     return WM_OK;
 }

@@ -12,6 +12,7 @@ extern "C" {
 #endif
 
 #define WM_MOST_ROUNDS 31
+#define WM_TIE 0.02
 #define WM_BAND 4096 /* bytes on either side of the workspace */
 
 /** A candidate that is being tried. */
@@ -71,6 +72,9 @@ wmStatus wm_session_time(wm_session *s);
 
 /** Standard error of a candidate's median, as a fraction of it. */
 double wm_uncertainty(const wm_candidate *c);
+
+/** By how much ours must be faster, or it is a tie, which is the vendor's: WM_TIE or the noise of both. */
+double wm_tie(const wm_candidate *ours, const wm_candidate *vendors);
 
 /** Median of n values, n >= 1; sorts them. Their spread as a fraction of it. */
 double wm_median(double *values, int n);
