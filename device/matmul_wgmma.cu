@@ -253,6 +253,13 @@ static wmStatus make_maps(const wm_run *run, wm_wgmma_job *job) {
     return wm_gpu_check(gpu, error, "cuTensorMapEncodeTiled");
 }
 
+/* A warp's pieces of D take turns in two buffers, and each tile begins with the first. After an odd number of pieces
+ * that is the one which left last, and it may still be read: a block makes one tile then. */
+static int is_one_tile(const wmMatmulDesc *d, const wm_offer *offer) {
+    int columns = d->d.type == WM_F32 ? 32 : wm_wgmma_out_columns(offer->knob[0]);
+    return !offer->knob[3] && offer->knob[0] / columns % 2;
+}
+
 static wmStatus run(const wm_run *run) {
     const wmMatmulDesc *d = &run->problem->u.matmul;
     wm_wgmma_job job = shape_of(d, run->offer);
@@ -260,6 +267,8 @@ static wmStatus run(const wm_run *run) {
     WM_TRY(make_maps(run, &job));
     wm_launch launch = wm_wgmma_launch_of(run->context, &job, run->offer->knob[1], kernel_of(d, run->offer),
                                           tile_of(run->offer)->shared);
+    if (is_one_tile(d, run->offer))
+        launch.grid.x = (unsigned)(run->offer->knob[1] * job.rows * job.columns * job.batch);
     launch.params = &job;
     launch.params_bytes = sizeof job;
     return wm_launch_kernel(run->context, "matmul_wgmma", &launch, run->stream);
