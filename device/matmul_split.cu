@@ -252,6 +252,10 @@ static wmStatus run(const wm_run *run) {
     WM_TRY(wm_launch_kernel(run->context, "matmul_split_cut", &cut, run->stream));
     wm_launch launch = wm_wgmma_launch_of(run->context, &job.w, run->offer->knob[0],
                                           (const void *)wm_matmul_split_multiply, sizeof(wm_split_ring));
+    /* A warp's pieces of D are three, in two buffers: the next tile would write the one that left last. Long sums wait
+     * for that one, short ones have a block each (see is_one_tile of matmul_wgmma.cu). */
+    if (job.w.steps < WM_SPLIT_BLOCK)
+        launch.grid.x = (unsigned)(run->offer->knob[0] * job.w.rows * job.w.columns * job.w.batch);
     launch.params = &job;
     launch.params_bytes = sizeof job;
     return wm_launch_kernel(run->context, "matmul_split", &launch, run->stream);

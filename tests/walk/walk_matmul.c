@@ -141,10 +141,10 @@ const char *const walk_matmul_problems[] = {
     "matmul c64 40x100x40 ta=c od=col bias=m",
     "matmul c64 64x64x32 tb=c batch=2 bias=n",
     /* More tiles than the emulated device has multiprocessors: blocks that make several. */
-    "matmul bf16 16x64x64 batch=9",
-    "matmul f16 16x224x64 batch=9 d=f32",
-    "matmul e4m3 16x128x64 tb=t batch=9 d=bf16",
-    "matmul f32 16x96x64 batch=9",
+    "matmul bf16 16x64x64 batch=6",
+    "matmul f16 16x224x64 batch=6 d=f32",
+    "matmul e4m3 16x640x64 tb=t d=bf16",
+    "matmul f32 16x96x64 batch=6",
     NULL,
 };
 
