@@ -4,6 +4,38 @@
 
 /* ---- The desc ---- */
 
+/* What only strided batches of real products have. */
+static const char *more_of(const wmMatmulDesc *d) {
+    if (d->gate) return "gate";
+    if (d->r.type) return "r.type";
+    if (d->z.type) return "z.type";
+    if (d->reduction) return "reduction";
+    if (d->dropout) return "dropout";
+    if (d->activation == WM_ACT_SILU) return "activation (silu)";
+    return NULL;
+}
+
+static wmStatus check_scale(const wmMatrixDesc *x, char name) {
+    if ((name == 'a' && x->scale == WM_SCALE_COLUMN) || (name == 'b' && x->scale == WM_SCALE_ROW))
+        return wm_fail(WM_ERR_ARGUMENT, "%c.scale is %s; a sum over k has one scale a row of a and a column of b", name,
+                       x->scale == WM_SCALE_ROW ? "row" : "column");
+    return WM_OK;
+}
+
+static wmStatus check_more(const wmMatmulDesc *d) {
+    const wmMatrixDesc *const more[] = {&d->r, &d->z};
+    for (int i = 0; i < 2; i++) {
+        if (more[i]->op)
+            return wm_fail(WM_ERR_ARGUMENT, "%c.op is %d; only a and b have an op", "rz"[i], more[i] -> op);
+        if (more[i]->scale)
+            return wm_fail(WM_ERR_ARGUMENT, "%c.scale is %d; only a, b and d have a scale", "rz"[i], more[i] -> scale);
+    }
+    if (d->gate && d->n % 2)
+        return wm_fail(WM_ERR_ARGUMENT, "n is %lld, odd, and a gate pairs its columns", (long long)d->n);
+    WM_TRY(check_scale(&d->a, 'a'));
+    return check_scale(&d->b, 'b');
+}
+
 static wmStatus check_sizes(const wmMatmulDesc *d) {
     const struct {
         const char *name;
@@ -22,7 +54,7 @@ static wmStatus check_sizes(const wmMatmulDesc *d) {
         return wm_fail(WM_ERR_ARGUMENT, "%c.op is %d; only a and b have an op", d->c.op ? 'c' : 'd',
                        (int)(d->c.op ? d->c.op : d->d.op));
     if (d->c.scale) return wm_fail(WM_ERR_ARGUMENT, "c.scale is %d; only a, b and d have a scale", (int)d->c.scale);
-    return WM_OK;
+    return check_more(d);
 }
 
 static wmStatus check_layout(const wmMatmulDesc *d, const wmMatrixDesc *matrix, char name) {
@@ -44,6 +76,23 @@ static wmStatus check_layout(const wmMatmulDesc *d, const wmMatrixDesc *matrix, 
     return WM_OK;
 }
 
+static wmStatus check_more_types(const wmMatmulDesc *d) {
+    const char *more = more_of(d);
+    int vectors = d->a.scale > WM_SCALE_TENSOR || d->b.scale > WM_SCALE_TENSOR || d->d.scale > WM_SCALE_TENSOR;
+    if (!more && vectors) more = "scale by row or column";
+    if (!more) return WM_OK;
+    if (wm_type_is_complex(d->a.type) || d->d.type == WM_I32)
+        return wm_fail(WM_ERR_ARGUMENT, "%s is set; %s results have none", more,
+                       d->d.type == WM_I32 ? "i32" : "complex");
+    if (wm_type_is_complex(d->r.type) || wm_type_is_complex(d->z.type))
+        return wm_fail(WM_ERR_ARGUMENT, "r is %s and z %s beside a real d", wmTypeName(d->r.type),
+                       wmTypeName(d->z.type));
+    if (d->batch_mode != WM_BATCH_STRIDED)
+        return wm_fail(WM_ERR_ARGUMENT, "%s is set; batch_mode %s has none", more,
+                       d->batch_mode == WM_BATCH_GROUPED ? "grouped" : "pointers");
+    return WM_OK;
+}
+
 static wmStatus check_types(const wmMatmulDesc *d) {
     int a_complex = wm_type_is_complex(d->a.type);
     if (wm_type_is_complex(d->b.type) != a_complex || wm_type_is_complex(d->d.type) != a_complex ||
@@ -55,7 +104,7 @@ static wmStatus check_types(const wmMatmulDesc *d) {
     if ((d->compute == WM_COMPUTE_I32) != (d->a.type == WM_I8))
         return wm_fail(WM_ERR_ARGUMENT, "compute %s does not go with %s operands",
                        d->compute == WM_COMPUTE_I32 ? "i32" : "in floating point", wmTypeName(d->a.type));
-    return WM_OK;
+    return check_more_types(d);
 }
 
 static wmStatus check_desc(const wmMatmulDesc *d) {
@@ -64,6 +113,11 @@ static wmStatus check_desc(const wmMatmulDesc *d) {
     WM_TRY(check_layout(d, &d->b, 'b'));
     WM_TRY(check_layout(d, &d->c, 'c'));
     WM_TRY(check_layout(d, &d->d, 'd'));
+    if (d->r.type) WM_TRY(check_layout(d, &d->r, 'r'));
+    if (d->z.type) WM_TRY(check_layout(d, &d->z, 'z'));
+    if (d->z.type && d->batch > 1 && d->z.batch_stride == 0 && d->m > 0 && d->n > 0)
+        return wm_fail(WM_ERR_ARGUMENT, "z.batch_stride is 0 with batch %lld: its matrices would overwrite each other",
+                       (long long)d->batch);
     if (d->batch > 1 && d->batch_mode == WM_BATCH_STRIDED && d->d.batch_stride == 0 && d->m > 0 && d->n > 0)
         return wm_fail(WM_ERR_ARGUMENT, "d.batch_stride is 0 with batch %lld: the results would overwrite each other",
                        (long long)d->batch);
@@ -113,13 +167,28 @@ static wmStatus check_matrix(const wmPlan *plan, const void *pointer, const wmMa
     return wm_pointer_check(plan, pointer, array ? (int64_t)sizeof(void *) : matrix->align, field, reach);
 }
 
+static wmStatus check_more_args(const wmPlan *plan, const wmMatmulArgs *args, int reach) {
+    const wmMatmulDesc *d = &wm_plan_problem(plan)->u.matmul;
+    if (d->gate && !is_host_zero(&args->beta))
+        return wm_fail(WM_ERR_ARGUMENT, "args.beta is not the host's 0, and a product with a gate has no C");
+    if (d->r.type) WM_TRY(check_matrix(plan, args->r, &d->r, "r", reach));
+    if (d->z.type) WM_TRY(check_matrix(plan, args->z, &d->z, "z", reach));
+    if (d->z.type && (args->z == args->d || args->z == args->r))
+        return wm_fail(WM_ERR_ARGUMENT, "args.z is %p, the same as args.%c", args->z, args->z == args->d ? 'd' : 'r');
+    if (d->reduction) WM_TRY(wm_pointer_check(plan, args->reduced, d->a.type == WM_F64 ? 8 : 4, "reduced", reach));
+    if (d->dropout && !(args->drop >= 0 && args->drop <= 1))
+        return wm_fail(WM_ERR_ARGUMENT, "args.drop is %g, not from 0 to 1", args->drop);
+    if (d->dropout && args->drop_state) return wm_pointer_check(plan, args->drop_state, 8, "drop_state", reach);
+    return WM_OK;
+}
+
 static wmStatus check_vectors(const wmPlan *plan, const wmMatmulArgs *args, int reach) {
     const wmMatmulDesc *d = &wm_plan_problem(plan)->u.matmul;
     if (d->bias) WM_TRY(wm_pointer_check(plan, args->bias, (int64_t)wmTypeSize(d->bias_type), "bias", reach));
     if (d->a.scale) WM_TRY(wm_pointer_check(plan, args->a_scale, 4, "a_scale", reach));
     if (d->b.scale) WM_TRY(wm_pointer_check(plan, args->b_scale, 4, "b_scale", reach));
     if (d->d.scale) WM_TRY(wm_pointer_check(plan, args->d_scale, 4, "d_scale", reach));
-    return WM_OK;
+    return check_more_args(plan, args, reach);
 }
 
 wmStatus wm_matmul_args_check(const wmPlan *plan, int reach, wm_args *out, int *empty) {
@@ -186,6 +255,8 @@ wmStatus wmMatmul(wmContext *context, const wmMatmulDesc *desc, const wmMatmulAr
         promise(&d->b, &desc->b, copy.b);
         promise(&d->c, &desc->c, copy.c ? copy.c : copy.d);
         promise(&d->d, &desc->d, copy.d);
+        if (d->r.type) promise(&d->r, &desc->r, copy.r);
+        if (d->z.type) promise(&d->z, &desc->z, copy.z);
     }
     return wm_one_shot(context, &problem, args, stream);
 }

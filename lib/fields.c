@@ -6,11 +6,14 @@
 
 static const char *const orders[] = {"row", "col", NULL};
 static const char *const ops[] = {"n", "t", "c", NULL};
-static const char *const scales[] = {"none", "tensor", NULL};
+static const char *const scales[] = {"none", "tensor", "row", "column", NULL};
 static const char *const batch_modes[] = {"strided", "pointers", "grouped", NULL};
 static const char *const computes[] = {"default", "f32", "f32_strict", "tf32", "f64", "i32", NULL};
 static const char *const biases[] = {"none", "n", "m", NULL};
-static const char *const activations[] = {"none", "relu", "gelu_tanh", "gelu_erf", NULL};
+static const char *const activations[] = {"none", "relu", "gelu_tanh", "gelu_erf", "silu", NULL};
+static const char *const gates[] = {"none", "pairs", "halves", NULL};
+static const char *const reductions[] = {"none", "row_sum", "row_max", "row_absmax", "absmax", NULL};
+static const char *const dropouts[] = {"none", "philox", NULL};
 static const char *const determinisms[] = {"run_to_run", "not_guaranteed", "gpu_to_gpu", "batch_invariant", NULL};
 static const char *const places[] = {"auto", "gpu", "cpu", NULL};
 static const char *const kinds[] = {"c2c", "r2c", "c2r", NULL};
@@ -42,10 +45,15 @@ static const wm_field matmul_fields[] = {
     {"b.type",         "b",          offsetof(wmMatmulDesc, b.type),         WM_FIELD_TYPE, 1, NULL        },
     {"d.type",         "d",          offsetof(wmMatmulDesc, d.type),         WM_FIELD_TYPE, 1, NULL        },
     {"c.type",         "c",          offsetof(wmMatmulDesc, c.type),         WM_FIELD_TYPE, 1, NULL        },
+    {"r.type",         "r",          offsetof(wmMatmulDesc, r.type),         WM_FIELD_TYPE, 1, NULL        },
+    {"z.type",         "z",          offsetof(wmMatmulDesc, z.type),         WM_FIELD_TYPE, 1, NULL        },
+    {"gate",           "gate",       offsetof(wmMatmulDesc, gate),           WM_FIELD_ENUM, 1, gates       },
     {"a.op",           "ta",         offsetof(wmMatmulDesc, a.op),           WM_FIELD_ENUM, 1, ops         },
     {"b.op",           "tb",         offsetof(wmMatmulDesc, b.op),           WM_FIELD_ENUM, 1, ops         },
     {"c.op",           NULL,         offsetof(wmMatmulDesc, c.op),           WM_FIELD_ENUM, 1, ops         },
     {"d.op",           NULL,         offsetof(wmMatmulDesc, d.op),           WM_FIELD_ENUM, 1, ops         },
+    {"r.op",           NULL,         offsetof(wmMatmulDesc, r.op),           WM_FIELD_ENUM, 1, ops         },
+    {"z.op",           NULL,         offsetof(wmMatmulDesc, z.op),           WM_FIELD_ENUM, 1, ops         },
     {"a.order",        "oa",         offsetof(wmMatmulDesc, a.order),        WM_FIELD_ENUM, 1, orders      },
     {"b.order",        "ob",         offsetof(wmMatmulDesc, b.order),        WM_FIELD_ENUM, 1, orders      },
     {"d.order",        "od",         offsetof(wmMatmulDesc, d.order),        WM_FIELD_ENUM, 1, orders      },
@@ -54,12 +62,18 @@ static const wm_field matmul_fields[] = {
     {"d.ld",           "ldd",        offsetof(wmMatmulDesc, d.ld),           WM_FIELD_I64,  1, NULL        },
     {"c.ld",           "ldc",        offsetof(wmMatmulDesc, c.ld),           WM_FIELD_I64,  1, NULL        },
     {"c.order",        "oc",         offsetof(wmMatmulDesc, c.order),        WM_FIELD_ENUM, 1, orders      },
+    {"r.ld",           "ldr",        offsetof(wmMatmulDesc, r.ld),           WM_FIELD_I64,  1, NULL        },
+    {"r.order",        "or",         offsetof(wmMatmulDesc, r.order),        WM_FIELD_ENUM, 1, orders      },
+    {"z.order",        "oz",         offsetof(wmMatmulDesc, z.order),        WM_FIELD_ENUM, 1, orders      },
+    {"z.ld",           "ldz",        offsetof(wmMatmulDesc, z.ld),           WM_FIELD_I64,  1, NULL        },
     {"batch",          "batch",      offsetof(wmMatmulDesc, batch),          WM_FIELD_I64,  1, NULL        },
     {"batch_mode",     "batch_mode", offsetof(wmMatmulDesc, batch_mode),     WM_FIELD_ENUM, 1, batch_modes },
     {"a.batch_stride", "sa",         offsetof(wmMatmulDesc, a.batch_stride), WM_FIELD_I64,  1, NULL        },
     {"b.batch_stride", "sb",         offsetof(wmMatmulDesc, b.batch_stride), WM_FIELD_I64,  1, NULL        },
     {"d.batch_stride", "sd",         offsetof(wmMatmulDesc, d.batch_stride), WM_FIELD_I64,  1, NULL        },
     {"c.batch_stride", "sc",         offsetof(wmMatmulDesc, c.batch_stride), WM_FIELD_I64,  1, NULL        },
+    {"r.batch_stride", "sr",         offsetof(wmMatmulDesc, r.batch_stride), WM_FIELD_I64,  1, NULL        },
+    {"z.batch_stride", "sz",         offsetof(wmMatmulDesc, z.batch_stride), WM_FIELD_I64,  1, NULL        },
     {"compute",        "compute",    offsetof(wmMatmulDesc, compute),        WM_FIELD_ENUM, 1, computes    },
     {"bias",           "bias",       offsetof(wmMatmulDesc, bias),           WM_FIELD_ENUM, 1, biases      },
     {"bias_type",      "bias_type",  offsetof(wmMatmulDesc, bias_type),      WM_FIELD_TYPE, 1, NULL        },
@@ -68,10 +82,16 @@ static const wm_field matmul_fields[] = {
     {"b.scale",        "scale_b",    offsetof(wmMatmulDesc, b.scale),        WM_FIELD_ENUM, 1, scales      },
     {"c.scale",        NULL,         offsetof(wmMatmulDesc, c.scale),        WM_FIELD_ENUM, 1, scales      },
     {"d.scale",        "scale_d",    offsetof(wmMatmulDesc, d.scale),        WM_FIELD_ENUM, 1, scales      },
+    {"r.scale",        NULL,         offsetof(wmMatmulDesc, r.scale),        WM_FIELD_ENUM, 1, scales      },
+    {"z.scale",        NULL,         offsetof(wmMatmulDesc, z.scale),        WM_FIELD_ENUM, 1, scales      },
+    {"reduction",      "reduce",     offsetof(wmMatmulDesc, reduction),      WM_FIELD_ENUM, 1, reductions  },
+    {"dropout",        "dropout",    offsetof(wmMatmulDesc, dropout),        WM_FIELD_ENUM, 1, dropouts    },
     {"a.align",        "align_a",    offsetof(wmMatmulDesc, a.align),        WM_FIELD_I64,  1, NULL        },
     {"b.align",        "align_b",    offsetof(wmMatmulDesc, b.align),        WM_FIELD_I64,  1, NULL        },
     {"c.align",        "align_c",    offsetof(wmMatmulDesc, c.align),        WM_FIELD_I64,  1, NULL        },
     {"d.align",        "align_d",    offsetof(wmMatmulDesc, d.align),        WM_FIELD_I64,  1, NULL        },
+    {"r.align",        "align_r",    offsetof(wmMatmulDesc, r.align),        WM_FIELD_I64,  1, NULL        },
+    {"z.align",        "align_z",    offsetof(wmMatmulDesc, z.align),        WM_FIELD_I64,  1, NULL        },
     {"determinism",    "det",        offsetof(wmMatmulDesc, determinism),    WM_FIELD_ENUM, 1, determinisms},
 };
 

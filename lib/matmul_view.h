@@ -63,10 +63,38 @@ static inline wmType wm_matmul_scale_type(const wmMatmulDesc *desc) {
     case WM_C128:
         return desc->a.type;
     case WM_I8:
-        return WM_I32;
+        return desc->d.type == WM_I32 ? WM_I32 : WM_F32;
     default:
         return WM_F32;
     }
+}
+
+/** Columns of D. */
+static inline int64_t wm_matmul_columns(const wmMatmulDesc *desc) {
+    return desc->gate ? desc->n / 2 : desc->n;
+}
+
+/** Values of the scale of operand x, for one product. */
+static inline int64_t wm_scale_length(const wmMatmulDesc *desc, const wmMatrixDesc *x) {
+    if (x->scale == WM_SCALE_ROW) return desc->m;
+    if (x->scale == WM_SCALE_COLUMN) return x == &desc->d ? wm_matmul_columns(desc) : desc->n;
+    return 1;
+}
+
+/** Values from one product's scale to the next one's. */
+static inline int64_t wm_scale_stride(const wmMatmulDesc *desc, const wmMatrixDesc *x) {
+    return x->scale > WM_SCALE_TENSOR && x->batch_stride ? wm_scale_length(desc, x) : 0;
+}
+
+/** Values in all. */
+static inline int64_t wm_scale_values(const wmMatmulDesc *desc, const wmMatrixDesc *x) {
+    int64_t stride = wm_scale_stride(desc, x);
+    return wm_scale_length(desc, x) + (desc->batch > 1 ? stride * (desc->batch - 1) : 0);
+}
+
+/** Values that the reduction gives. */
+static inline int64_t wm_reduced_values(const wmMatmulDesc *desc) {
+    return desc->reduction == WM_REDUCE_NONE ? 0 : desc->reduction == WM_REDUCE_ABSMAX ? 1 : desc->m * desc->batch;
 }
 
 #ifdef __cplusplus

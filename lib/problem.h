@@ -78,6 +78,14 @@ enum {
     WM_MM_UNALIGNED = 1 << 20,  /* a promised alignment under 16 bytes */
     WM_MM_GPU_TO_GPU = 1 << 21, /* the same bits everywhere */
     WM_MM_GROUPED = 1 << 22,    /* sizes read when it runs */
+    WM_MM_SILU = 1 << 23,
+    WM_MM_GATE = 1 << 24,
+    WM_MM_RESIDUAL = 1 << 25,
+    WM_MM_KEPT = 1 << 26, /* z, what the activation is taken of */
+    WM_MM_REDUCTION = 1 << 27,
+    WM_MM_DROPOUT = 1 << 28,
+    WM_MM_VECTOR_SCALE = 1 << 29, /* a scale a row or column */
+    WM_MM_QUANTISE = 1 << 30,     /* an i8 D; an i8 product whose D is not i32 */
     /* fft */
     WM_FFT_F32 = 1 << 0,
     WM_FFT_F64 = 1 << 1,

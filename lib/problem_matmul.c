@@ -9,7 +9,8 @@
 wm_shape wm_matmul_shape(const wmMatmulDesc *d, char which) {
     if (which == 'a') return d->a.op ? (wm_shape){d->k, d->m} : (wm_shape){d->m, d->k};
     if (which == 'b') return d->b.op ? (wm_shape){d->n, d->k} : (wm_shape){d->k, d->n};
-    return (wm_shape){d->m, d->n};
+    if (which == 'z') return (wm_shape){d->m, d->n};
+    return (wm_shape){d->m, wm_matmul_columns(d)};
 }
 
 /* Rows in memory (outer), each of `inner` contiguous elements. */
@@ -64,6 +65,24 @@ static void resolve_layout(wmMatrixDesc *matrix, wm_shape shape) {
     if (matrix->align == 0) matrix->align = 16;
 }
 
+/* The residual and what is kept; what is not there has no layout. */
+static void resolve_more(wmMatmulDesc *d) {
+    static const wmMatrixDesc none = {WM_TYPE_UNSET, WM_ROW_MAJOR, WM_OP_NONE, WM_SCALE_NONE, 0, 0, 0};
+    if (d->r.type && d->r.ld == 0) { /* laid out as D, like such a C */
+        d->r.order = d->d.order;
+        d->r.ld = d->d.ld;
+        if (d->r.batch_stride == WM_PACKED) d->r.batch_stride = d->d.batch_stride;
+    }
+    if (d->r.type)
+        resolve_layout(&d->r, wm_matmul_shape(d, 'r'));
+    else
+        d->r = none;
+    if (d->z.type)
+        resolve_layout(&d->z, wm_matmul_shape(d, 'z'));
+    else
+        d->z = none;
+}
+
 void wm_matmul_resolve(wmMatmulDesc *d) {
     if (!d->b.type) d->b.type = d->a.type;
     if (!d->d.type) d->d.type = default_output(d->a.type);
@@ -81,8 +100,10 @@ void wm_matmul_resolve(wmMatmulDesc *d) {
     resolve_layout(&d->a, wm_matmul_shape(d, 'a'));
     resolve_layout(&d->b, wm_matmul_shape(d, 'b'));
     resolve_layout(&d->c, wm_matmul_shape(d, 'c'));
+    resolve_more(d);
     if (d->batch_mode != WM_BATCH_STRIDED || d->batch == 1)
-        d->a.batch_stride = d->b.batch_stride = d->c.batch_stride = d->d.batch_stride = 0;
+        d->a.batch_stride = d->b.batch_stride = d->c.batch_stride = d->d.batch_stride = d->r.batch_stride =
+            d->z.batch_stride = 0;
 }
 
 static int matmul_empty(const wm_problem *problem) {
@@ -131,6 +152,20 @@ static uint64_t layout_features(const wmMatmulDesc *d) {
     return need;
 }
 
+static uint64_t more_features(const wmMatmulDesc *d) {
+    uint64_t need = 0;
+    if (d->activation == WM_ACT_SILU) need |= WM_MM_SILU;
+    if (d->gate) need |= WM_MM_GATE;
+    if (d->r.type) need |= WM_MM_RESIDUAL;
+    if (d->z.type) need |= WM_MM_KEPT;
+    if (d->reduction) need |= WM_MM_REDUCTION;
+    if (d->dropout) need |= WM_MM_DROPOUT;
+    if (d->a.scale > WM_SCALE_TENSOR || d->b.scale > WM_SCALE_TENSOR || d->d.scale > WM_SCALE_TENSOR)
+        need |= WM_MM_VECTOR_SCALE;
+    if (d->d.type == WM_I8 || (d->a.type == WM_I8 && d->d.type != WM_I32)) need |= WM_MM_QUANTISE;
+    return need;
+}
+
 static uint64_t matmul_features(const wm_problem *problem) {
     const wmMatmulDesc *d = &problem->u.matmul;
     uint64_t need = type_bit(d->a.type) | layout_features(d);
@@ -142,7 +177,7 @@ static uint64_t matmul_features(const wm_problem *problem) {
     if (d->compute == WM_COMPUTE_TF32) need |= WM_MM_TF32;
     if (d->compute == WM_COMPUTE_F32_STRICT) need |= WM_MM_STRICT;
     if (d->determinism == WM_GPU_TO_GPU) need |= WM_MM_GPU_TO_GPU;
-    return need;
+    return need | more_features(d);
 }
 
 static double matrices(const wmMatrixDesc *matrix, int64_t batch) {
@@ -191,7 +226,8 @@ static wm_cost matmul_cost(const wm_problem *problem) {
     int shared = d->batch_mode == WM_BATCH_STRIDED && d->batch > 1;
     double a = m * k * (double)wmTypeSize(d->a.type) * (shared ? matrices(&d->a, d->batch) : batch);
     double b = k * n * (double)wmTypeSize(d->b.type) * (shared ? matrices(&d->b, d->batch) : batch);
-    double out = m * n * (double)wmTypeSize(d->d.type) * batch;
+    double out = m * (double)wm_matmul_columns(d) * (double)(wmTypeSize(d->d.type) + wmTypeSize(d->r.type)) * batch;
+    out += m * n * (double)wmTypeSize(d->z.type) * batch;
     return (wm_cost){2.0 * m * n * k * batch * (wm_type_is_complex(d->a.type) ? 4.0 : 1.0), a + b + out};
 }
 
@@ -215,9 +251,14 @@ static int matmul_operands(const wm_problem *problem, wm_operand out[WM_MAX_OPER
     add_matrix(&out[OPERAND_B], "b", d, &d->b, WM_INPUT);
     add_matrix(&out[OPERAND_D], "d", d, &d->d, WM_OUTPUT);
     if (d->bias) out[count++] = (wm_operand){"bias", d->bias_type, d->bias == WM_BIAS_N ? d->n : d->m, WM_INPUT, 0, 0};
-    if (d->a.scale) out[count++] = (wm_operand){"a_scale", WM_F32, 1, WM_INPUT, 0, 0};
-    if (d->b.scale) out[count++] = (wm_operand){"b_scale", WM_F32, 1, WM_INPUT, 0, 0};
-    if (d->d.scale) out[count++] = (wm_operand){"d_scale", WM_F32, 1, WM_INPUT, 0, 0};
+    if (d->a.scale) out[count++] = (wm_operand){"a_scale", WM_F32, wm_scale_values(d, &d->a), WM_INPUT, 0, 0};
+    if (d->b.scale) out[count++] = (wm_operand){"b_scale", WM_F32, wm_scale_values(d, &d->b), WM_INPUT, 0, 0};
+    if (d->d.scale) out[count++] = (wm_operand){"d_scale", WM_F32, wm_scale_values(d, &d->d), WM_INPUT, 0, 0};
+    if (d->r.type) add_matrix(&out[count++], "r", d, &d->r, WM_INPUT);
+    if (d->z.type) add_matrix(&out[count++], "z", d, &d->z, WM_OUTPUT);
+    if (d->reduction)
+        out[count++] =
+            (wm_operand){"reduced", d->a.type == WM_F64 ? WM_F64 : WM_F32, wm_reduced_values(d), WM_OUTPUT, 0, 0};
     if (d->batch_mode == WM_BATCH_GROUPED)
         out[count++] = (wm_operand){"groups", WM_I64, d->batch * GROUP_NUMBERS, WM_GROUPS, 0, 0};
     if (d->batch_mode == WM_BATCH_POINTERS)
@@ -235,6 +276,10 @@ static void matmul_bind(const wm_problem *problem, void *const pointers[WM_MAX_O
     if (d->a.scale) args.a_scale = pointers[next++];
     if (d->b.scale) args.b_scale = pointers[next++];
     if (d->d.scale) args.d_scale = pointers[next++];
+    if (d->r.type) args.r = pointers[next++];
+    if (d->z.type) args.z = pointers[next++];
+    if (d->reduction) args.reduced = pointers[next++];
+    if (d->dropout) args.drop = 0.25;
     if (d->batch_mode == WM_BATCH_GROUPED) args.groups = pointers[next++];
     if (d->batch_mode == WM_BATCH_POINTERS) {
         args.a = pointers[next++];
@@ -270,7 +315,7 @@ static double roundoff(wmType type) {
  */
 static wm_bound matmul_bound(const wm_problem *problem) {
     const wmMatmulDesc *d = &problem->u.matmul;
-    if (d->compute == WM_COMPUTE_I32) return (wm_bound){0, 0};
+    if (d->compute == WM_COMPUTE_I32 && d->d.type == WM_I32) return (wm_bound){0, 0};
     double u = d->compute == WM_COMPUTE_F64 ? 0x1p-53 : 0x1p-23;
     double magnitude = (double)d->k * (wm_type_is_complex(d->a.type) ? 0.5 : 0.25) + (d->bias ? 1.0 : 0.0);
     double product = 8.0 * (sqrt((double)d->k) + 1.0) * u * (magnitude + 1.0);
@@ -281,34 +326,47 @@ static wm_bound matmul_bound(const wm_problem *problem) {
     /* A vendor's fused gelu may take what was rounded to D's type (reference/oracle_matmul.h). */
     if (d->activation >= WM_ACT_GELU_TANH)
         activation += 0.25 * roundoff(d->d.type) * (sqrt((double)d->k) * 4.0 / 3.0 + 1.0);
-    return (wm_bound){2.0 * (product + activation), 4.0 * roundoff(d->d.type)};
+    wm_bound bound = {2.0 * (product + activation), 4.0 * roundoff(d->d.type)};
+    if (d->gate) bound.absolute *= sqrt((double)d->k) * 4.0 / 3.0 + 1.0; /* a product of two results */
+    if (d->z.type) bound.relative = fmax(bound.relative, 4.0 * roundoff(d->z.type));
+    if (d->reduction == WM_REDUCE_ROW_SUM) bound.absolute *= (double)d->n;
+    if (d->d.type == WM_I8) bound.absolute += 1.0; /* two sides of a half */
+    return bound;
 }
 
 static const wm_feature names[] = {
-    {WM_MM_F16,        "f16 operands"                          },
-    {WM_MM_BF16,       "bf16 operands"                         },
-    {WM_MM_F32,        "f32 operands"                          },
-    {WM_MM_F64,        "f64 operands"                          },
-    {WM_MM_C64,        "c64 operands"                          },
-    {WM_MM_C128,       "c128 operands"                         },
-    {WM_MM_FP8,        "fp8 operands"                          },
-    {WM_MM_I8,         "i8 operands"                           },
-    {WM_MM_MIXED,      "mixed types"                           },
-    {WM_MM_TRANSPOSE,  "transposed operands"                   },
-    {WM_MM_CONJUGATE,  "conjugated operands"                   },
-    {WM_MM_COL_MAJOR,  "column-major operands"                 },
-    {WM_MM_BATCH,      "batches"                               },
-    {WM_MM_POINTERS,   "pointer-array batches"                 },
-    {WM_MM_BIAS,       "a bias"                                },
-    {WM_MM_ACTIVATION, "an activation"                         },
-    {WM_MM_SCALE,      "scale pointers"                        },
-    {WM_MM_C_LAYOUT,   "a C whose type or layout is not D's"   },
-    {WM_MM_TF32,       "compute tf32"                          },
-    {WM_MM_STRICT,     "compute f32_strict"                    },
-    {WM_MM_UNALIGNED,  "pointers aligned to less than 16 bytes"},
-    {WM_MM_GPU_TO_GPU, "determinism gpu_to_gpu"                },
-    {WM_MM_GROUPED,    "grouped batches"                       },
-    {0,                NULL                                    },
+    {WM_MM_F16,          "f16 operands"                          },
+    {WM_MM_BF16,         "bf16 operands"                         },
+    {WM_MM_F32,          "f32 operands"                          },
+    {WM_MM_F64,          "f64 operands"                          },
+    {WM_MM_C64,          "c64 operands"                          },
+    {WM_MM_C128,         "c128 operands"                         },
+    {WM_MM_FP8,          "fp8 operands"                          },
+    {WM_MM_I8,           "i8 operands"                           },
+    {WM_MM_MIXED,        "mixed types"                           },
+    {WM_MM_TRANSPOSE,    "transposed operands"                   },
+    {WM_MM_CONJUGATE,    "conjugated operands"                   },
+    {WM_MM_COL_MAJOR,    "column-major operands"                 },
+    {WM_MM_BATCH,        "batches"                               },
+    {WM_MM_POINTERS,     "pointer-array batches"                 },
+    {WM_MM_BIAS,         "a bias"                                },
+    {WM_MM_ACTIVATION,   "an activation"                         },
+    {WM_MM_SCALE,        "scale pointers"                        },
+    {WM_MM_C_LAYOUT,     "a C whose type or layout is not D's"   },
+    {WM_MM_TF32,         "compute tf32"                          },
+    {WM_MM_STRICT,       "compute f32_strict"                    },
+    {WM_MM_UNALIGNED,    "pointers aligned to less than 16 bytes"},
+    {WM_MM_GPU_TO_GPU,   "determinism gpu_to_gpu"                },
+    {WM_MM_GROUPED,      "grouped batches"                       },
+    {WM_MM_SILU,         "silu"                                  },
+    {WM_MM_GATE,         "a gate"                                },
+    {WM_MM_RESIDUAL,     "a residual"                            },
+    {WM_MM_KEPT,         "a z that is kept"                      },
+    {WM_MM_REDUCTION,    "a reduction"                           },
+    {WM_MM_DROPOUT,      "dropout"                               },
+    {WM_MM_VECTOR_SCALE, "scales by row or column"               },
+    {WM_MM_QUANTISE,     "results quantised to i8 or from it"    },
+    {0,                  NULL                                    },
 };
 
 const wm_operation wm_operation_matmul = {matmul_features, matmul_cost,  matmul_empty, matmul_operands,

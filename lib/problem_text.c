@@ -56,11 +56,13 @@ static void resolve(wm_problem *problem) {
     }
 }
 
-/* C's order counts only where C names an ld: an order of its own needs ldc, even with the value that D's would imply.
- */
+/* The order of C and R counts only where they name an ld: an order of its own needs ldc or ldr, even with the value
+ * that D's would imply. */
 static int unlocks(const wm_field *field, const wm_problem *problem) {
     const wmMatmulDesc *d = &problem->u.matmul;
-    return problem->op == WM_MATMUL && field->offset == offsetof(wmMatmulDesc, c.ld) && d->c.order != d->d.order;
+    if (problem->op != WM_MATMUL) return 0;
+    return (field->offset == offsetof(wmMatmulDesc, c.ld) && d->c.order != d->d.order) ||
+           (field->offset == offsetof(wmMatmulDesc, r.ld) && d->r.type && d->r.order != d->d.order);
 }
 
 /* `implied` holds what has been written so far, unresolved. */

@@ -29,6 +29,7 @@ wm_finish wm_finish_of(const wmMatmulDesc *desc, const wmMatmulArgs *args) {
                         .alpha = scalar_of(&args->alpha, type, 1.0),
                         .beta = scalar_of(&args->beta, type, 0.0),
                         .d_scale = scale_of(&desc->d, args->d_scale)};
+    finish.unscaled = finish.alpha.re;
     double scale = scale_of(&desc->a, args->a_scale) * scale_of(&desc->b, args->b_scale);
     if (finish.alpha.re != 0.0) finish.alpha.re *= scale; /* alpha = 0 ignores all of A and B, a NaN scale too */
     return finish;
@@ -44,6 +45,8 @@ double wm_activation_f64(wmActivation activation, double x) {
         return x <= 0.0 ? 0.0 : x; /* NaN compares false: it stays */
     case WM_ACT_GELU_TANH: /* x/2 · (1 + tanh z) = x / (1 + exp(-2z)), which keeps its digits where tanh z nears -1 */
         return x / (1.0 + exp(-2.0 * 0.79788456080286535588 * (x + 0.044715 * x * x * x)));
+    case WM_ACT_SILU:
+        return x / (1.0 + exp(-x));
     case WM_ACT_GELU_ERF:
         return 0.5 * x * erfc(x * -0.70710678118654752440);
     default:

@@ -20,6 +20,7 @@ typedef struct wm_finish {
     wm_view c_view, d_view;
     wm_number alpha, beta; /* rounded to the scale type; alpha with the scales of A and B in it */
     double d_scale;
+    double unscaled; /* alpha without them */
 } wm_finish;
 
 /** Reads the scalars and scales: host memory, so on the CPU place. */

@@ -1,28 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The oracle of matrix products. oracle_matmul.h has the theory. */
 #include "reference/oracle_matmul.h"
-#include "lib/matmul_view.h"
-#include "reference/number.h"
+#include "reference/matmul_more.h"
+#include "reference/oracle_matmul_parts.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 
-/* A number and the same expression of absolute values, by component. */
-typedef struct sized {
-    long double x[2], size[2];
-} sized;
-
-static sized sized_of(wm_number x) {
-    sized s = {
+static wm_oracle_sized sized_of(wm_number x) {
+    wm_oracle_sized s = {
         {x.re,        x.im       },
         {fabsl(x.re), fabsl(x.im)}
     };
     return s;
 }
 
-static sized times(sized a, sized b) {
-    sized r;
+static wm_oracle_sized times(wm_oracle_sized a, wm_oracle_sized b) {
+    wm_oracle_sized r;
     r.x[0] = a.x[0] * b.x[0] - a.x[1] * b.x[1];
     r.x[1] = a.x[0] * b.x[1] + a.x[1] * b.x[0];
     r.size[0] = a.size[0] * b.size[0] + a.size[1] * b.size[1];
@@ -31,16 +26,16 @@ static sized times(sized a, sized b) {
 }
 
 /* Without the imaginary zeros of real problems, which an infinity would turn into NaN. */
-static sized times_real(sized a, sized b) {
-    sized r = {
+static wm_oracle_sized times_real(wm_oracle_sized a, wm_oracle_sized b) {
+    wm_oracle_sized r = {
         {a.x[0] * b.x[0],       0},
         {a.size[0] * b.size[0], 0}
     };
     return r;
 }
 
-static sized plus(sized a, sized b) {
-    sized r = {
+static wm_oracle_sized plus(wm_oracle_sized a, wm_oracle_sized b) {
+    wm_oracle_sized r = {
         {a.x[0] + b.x[0],       a.x[1] + b.x[1]      },
         {a.size[0] + b.size[0], a.size[1] + b.size[1]}
     };
@@ -73,50 +68,50 @@ static wm_number element(const wmMatmulDesc *d, const wmMatrixDesc *x, const voi
     return value;
 }
 
-/* What is known of one element before the activation. */
-typedef struct linear {
-    sized x, product; /* all of it; alpha · Σ a b alone */
-    sized unbiased;   /* x without the bias */
-    long double alpha;
-    long double largest; /* of the magnitudes met on the way */
-    int finite;          /* every value read is */
-    int reads_c;
-} linear;
-
-static void note(linear *l, sized s) {
+static void note(wm_oracle_linear *l, wm_oracle_sized s) {
     for (int part = 0; part < 2; part++) {
         if (!(s.size[part] <= LDBL_MAX)) l->finite = 0;
         if (s.size[part] > l->largest) l->largest = s.size[part];
     }
 }
 
-/* The scales of A and B: fp8 alone has them, so real products. */
-static void scale_product(const wmMatmulDesc *d, const wmMatmulArgs *in, linear *l) {
-    wm_number scale = {(double)(scale_of(&d->a, in->a_scale) * scale_of(&d->b, in->b_scale)), 0.0};
+/* The scales of A and B, which real products have. */
+static void scale_product(const wmMatmulDesc *d, const wmMatmulArgs *in, int64_t t, int64_t i, int64_t j,
+                          wm_oracle_linear *l) {
+    wm_number a = {wm_scale_at(d, &d->a, in->a_scale, t, i), 0.0};
+    wm_number b = {wm_scale_at(d, &d->b, in->b_scale, t, j), 0.0};
     if (!d->a.scale && !d->b.scale) return;
-    l->product = times_real(l->product, sized_of(scale));
-    l->alpha *= fabsl((long double)scale.re);
+    l->product = times_real(times_real(l->product, sized_of(a)), sized_of(b));
+    l->alpha *= fabsl((long double)a.re * (long double)b.re);
 }
 
-static linear linear_of(const wmMatmulDesc *d, const wmMatmulArgs *in, int64_t t, int64_t i, int64_t j) {
+/* A sum of integers wraps, and is known exactly. */
+static void wrap(wm_oracle_linear *l) {
+    l->product.x[0] = (long double)(int32_t)(uint32_t)(int64_t)l->product.x[0];
+    l->product.size[0] = fabsl(l->product.x[0]);
+}
+
+wm_oracle_linear wm_oracle_linear_of(const wmMatmulDesc *d, const wmMatmulArgs *in, int64_t t, int64_t i, int64_t j) {
     wm_number alpha = scalar_of(&in->alpha, wm_matmul_scale_type(d), 1.0);
     wm_number beta = scalar_of(&in->beta, wm_matmul_scale_type(d), 0.0), none = {0.0, 0.0};
     int complex = wm_type_is_complex(d->d.type);
-    linear l = {.x = sized_of(none), .product = sized_of(none), .finite = 1};
+    wm_oracle_linear l = {.x = sized_of(none), .product = sized_of(none), .finite = 1};
     l.alpha = fabsl(alpha.re) + fabsl(alpha.im);
     for (int64_t p = 0; p < d->k && !is_zero(alpha); p++) {
-        sized a = sized_of(element(d, &d->a, in->a, t, i, p)), b = sized_of(element(d, &d->b, in->b, t, p, j));
+        wm_oracle_sized a = sized_of(element(d, &d->a, in->a, t, i, p)),
+                        b = sized_of(element(d, &d->b, in->b, t, p, j));
         l.product = plus(l.product, complex ? times(a, b) : times_real(a, b));
     }
+    if (d->a.type == WM_I8) wrap(&l);
     note(&l, l.product);
     if (d->k > 0 && !is_zero(alpha)) {
         l.product = complex ? times(l.product, sized_of(alpha)) : times_real(l.product, sized_of(alpha));
-        scale_product(d, in, &l);
+        scale_product(d, in, t, i, j, &l);
     }
     l.x = l.product;
     l.reads_c = !is_zero(beta);
     if (l.reads_c) {
-        sized c = sized_of(element(d, &d->c, in->c, t, i, j));
+        wm_oracle_sized c = sized_of(element(d, &d->c, in->c, t, i, j));
         l.x = plus(l.x, complex ? times(c, sized_of(beta)) : times_real(c, sized_of(beta)));
     }
     l.unbiased = l.x;
@@ -128,7 +123,7 @@ static linear linear_of(const wmMatmulDesc *d, const wmMatmulArgs *in, int64_t t
 /* ---- The bound ---- */
 
 /* The unit of the arithmetic promised, and its smallest positive number. */
-static long double unit(const wmMatmulDesc *d) {
+long double wm_oracle_unit(const wmMatmulDesc *d) {
     if (d->compute == WM_COMPUTE_F64) return 0x1p-53L;
     if (d->place == WM_PLACE_GPU && wm_type_is_fp8(d->a.type)) return 0x1p-13L;
     int truncates = d->a.type == WM_F16 || d->a.type == WM_BF16 || d->compute == WM_COMPUTE_TF32;
@@ -139,28 +134,32 @@ static long double tiny(const wmMatmulDesc *d) {
     return d->compute == WM_COMPUTE_F64 ? 0x1p-1074L : 0x1p-149L;
 }
 
-static long double roundings(const wmMatmulDesc *d) {
+long double wm_oracle_roundings(const wmMatmulDesc *d) {
     int complex = wm_type_is_complex(d->d.type);
-    return (long double)d->k * (complex ? 2 : 1) + 4 + 2 * complex + (d->a.scale || d->b.scale || d->d.scale ? 3 : 0);
+    long double terms = d->a.type == WM_I8 ? 1 : (long double)d->k; /* a sum of integers is one number */
+    return terms * (complex ? 2 : 1) + 4 + 2 * complex + (d->a.scale || d->b.scale || d->d.scale ? 3 : 0);
 }
 
-static long double gamma_of(long double n, long double u) {
+long double wm_oracle_gamma(long double n, long double u) {
     return n * u < 1 ? n * u / (1 - n * u) : INFINITY;
 }
 
 /* Of x, before the activation. */
-static long double linear_error(const wmMatmulDesc *d, const linear *l, int part, long double n) {
-    long double error = gamma_of(n, unit(d)) * l->x.size[part] + roundings(d) * (l->alpha + 4) * tiny(d);
+long double wm_oracle_linear_error(const wmMatmulDesc *d, const wm_oracle_linear *l, int part, long double n) {
+    long double error =
+        wm_oracle_gamma(n, wm_oracle_unit(d)) * l->x.size[part] + wm_oracle_roundings(d) * (l->alpha + 4) * tiny(d);
     if (d->compute == WM_COMPUTE_TF32) error += 2.001L * 0x1p-10L * l->product.size[part];
-    return error + roundings(d) * LDBL_EPSILON * l->x.size[part]; /* the oracle's own */
+    return error + wm_oracle_roundings(d) * LDBL_EPSILON * l->x.size[part]; /* the oracle's own */
 }
 
-static long double activate(wmActivation activation, long double x) {
+long double wm_oracle_activate(wmActivation activation, long double x) {
     switch (activation) {
     case WM_ACT_RELU:
         return x <= 0 ? 0 : x;
     case WM_ACT_GELU_TANH: /* x/2 · (1 + tanh z) = x / (1 + exp(-2z)) */
         return x / (1 + expl(-2 * 0.797884560802865355879892L * (x + 0.044715L * x * x * x)));
+    case WM_ACT_SILU:
+        return x / (1 + expl(-x));
     case WM_ACT_GELU_ERF:
         return x / 2 * erfcl(x * -0.707106781186547524400844L);
     default:
@@ -168,13 +167,13 @@ static long double activate(wmActivation activation, long double x) {
     }
 }
 
-static long double activation_error(const wmMatmulDesc *d, long double x, long double error) {
+long double wm_oracle_activation_error(const wmMatmulDesc *d, long double x, long double error) {
     if (d->activation < WM_ACT_GELU_TANH) return error;
-    return 1.13L * error + 8 * unit(d) * (fabsl(x) + error);
+    return 1.13L * error + 8 * wm_oracle_unit(d) * (fabsl(x) + error);
 }
 
 /* Half a unit in the last place of the type at x. */
-static long double half_ulp(wm_float_shape shape, long double x) {
+long double wm_oracle_half_ulp(wm_float_shape shape, long double x) {
     int exponent = 0;
     frexpl(x, &exponent);
     int least = shape.exponent + 1;
@@ -182,31 +181,33 @@ static long double half_ulp(wm_float_shape shape, long double x) {
 }
 
 /* What a vendor's fused epilogue loses by keeping its intermediates in D's type. */
-static long double vendor_error(const wmMatmulDesc *d, const linear *l, int part, long double error) {
+static long double vendor_error(const wmMatmulDesc *d, const wm_oracle_linear *l, int part, long double error) {
     wm_float_shape shape = wm_number_shape(d->d.type);
     long double extra = 0;
     if (!(d->bias || d->activation) || !(l->reads_c || d->activation >= WM_ACT_GELU_TANH)) return 0;
-    extra += half_ulp(shape, fabsl(l->unbiased.x[part]) + error);
-    if (d->bias && d->activation) extra += half_ulp(shape, fabsl(l->x.x[part]) + error + extra);
+    extra += wm_oracle_half_ulp(shape, fabsl(l->unbiased.x[part]) + error);
+    if (d->bias && d->activation) extra += wm_oracle_half_ulp(shape, fabsl(l->x.x[part]) + error + extra);
     return extra;
 }
 
-static long double clamped(wm_float_shape shape, long double y) {
+long double wm_oracle_clamped(wm_float_shape shape, long double y) {
     if (!shape.saturates || isnan(y)) return y;
     return fminl(fmaxl(y, -(long double)shape.largest), (long double)shape.largest);
 }
 
-static wm_oracle_element judge(const wmMatmulDesc *d, const wmMatmulArgs *in, const linear *l, int part, int vendor) {
+static wm_oracle_element judge(const wmMatmulDesc *d, const wmMatmulArgs *in, const wm_oracle_linear *l, int part,
+                               int vendor) {
     wm_float_shape shape = wm_number_shape(d->d.type);
-    long double n = roundings(d), scale = scale_of(&d->d, in->d_scale), x = l->x.x[part],
-                y = activate(d->activation, x);
-    long double hard = linear_error(d, l, part, n), soft = linear_error(d, l, part, fminl(n, 3 * sqrtl(n)));
+    long double n = wm_oracle_roundings(d), scale = scale_of(&d->d, in->d_scale), x = l->x.x[part],
+                y = wm_oracle_activate(d->activation, x);
+    long double hard = wm_oracle_linear_error(d, l, part, n),
+                soft = wm_oracle_linear_error(d, l, part, fminl(n, 3 * sqrtl(n)));
     long double more = vendor ? vendor_error(d, l, part, hard) : 0;
-    hard = activation_error(d, x, hard + more) / fabsl(scale);
-    soft = activation_error(d, x, soft + more) / fabsl(scale);
-    wm_oracle_element e = {clamped(shape, y / scale), 0, 0, 1};
-    e.bound = hard + half_ulp(shape, fabsl(e.value) + hard);
-    e.probable = soft + half_ulp(shape, fabsl(e.value) + soft);
+    hard = wm_oracle_activation_error(d, x, hard + more) / fabsl(scale);
+    soft = wm_oracle_activation_error(d, x, soft + more) / fabsl(scale);
+    wm_oracle_element e = {wm_oracle_clamped(shape, y / scale), 0, 0, 1};
+    e.bound = hard + wm_oracle_half_ulp(shape, fabsl(e.value) + hard);
+    e.probable = soft + wm_oracle_half_ulp(shape, fabsl(e.value) + soft);
     long double top = d->compute == WM_COMPUTE_F64 ? DBL_MAX : FLT_MAX;
     if (l->finite && l->largest >= top) e.judged = 0;
     if (!l->finite && wm_type_is_complex(d->d.type)) e.judged = 0;
@@ -224,7 +225,7 @@ static wm_oracle_element judge_integer(const wmMatmulDesc *d, const wmMatmulArgs
     uint32_t r = (uint32_t)(int64_t)alpha.re * (uint32_t)sum;
     if (beta.re != 0.0) r += (uint32_t)(int64_t)beta.re * (uint32_t)(int64_t)element(d, &d->c, in->c, t, i, j).re;
     if (d->bias) r += (uint32_t)(int64_t)wm_number_load(d->bias_type, in->bias, d->bias == WM_BIAS_N ? j : i).re;
-    wm_oracle_element e = {(long double)activate(d->activation, (int32_t)r), 0, 0, 1};
+    wm_oracle_element e = {(long double)wm_oracle_activate(d->activation, (int32_t)r), 0, 0, 1};
     return e;
 }
 
@@ -232,16 +233,16 @@ wm_oracle_element wm_oracle_matmul_element(const wm_problem *problem, const wmMa
                                            int64_t j, int part) {
     const wmMatmulDesc *d = &problem->u.matmul;
     if (d->a.type == WM_I8) return judge_integer(d, inputs, t, i, j);
-    linear l = linear_of(d, inputs, t, i, j);
+    wm_oracle_linear l = wm_oracle_linear_of(d, inputs, t, i, j);
     return judge(d, inputs, &l, part, 0);
 }
 
 /* ---- The verdict ---- */
 
 /* Error as a fraction of the bound; infinite for a NaN or infinity in the wrong place. */
-static long double fraction(const wmMatmulDesc *d, const wm_oracle_element *e, double got, long double bound) {
-    wm_float_shape shape = wm_number_shape(d->d.type);
-    long double limit = shape.digits ? shape.largest + half_ulp(shape, shape.largest) : INFINITY;
+static long double fraction(wmType type, const wm_oracle_element *e, double got, long double bound) {
+    wm_float_shape shape = wm_number_shape(type);
+    long double limit = shape.digits ? shape.largest + wm_oracle_half_ulp(shape, shape.largest) : INFINITY;
     if (isnan(e->value) || isnan(got)) return isnan(e->value) && isnan(got) ? 0 : INFINITY;
     if (isinf(got)) { /* right if the value, give or take the bound, rounds to this infinity */
         long double most = got > 0 ? e->value + bound : bound - e->value;
@@ -253,13 +254,13 @@ static long double fraction(const wmMatmulDesc *d, const wm_oracle_element *e, d
     return bound > 0 ? error / bound : INFINITY;
 }
 
-static void judge_part(wm_oracle_verdict *v, const wmMatmulDesc *d, const wm_oracle_element *e, double got, int64_t t,
-                       int64_t i, int64_t j) {
+void wm_oracle_count(wm_oracle_verdict *v, wmType type, const wm_oracle_element *e, double got, int64_t t, int64_t i,
+                     int64_t j) {
     if (!e->judged) {
         v->unjudged++;
         return;
     }
-    double hard = (double)fraction(d, e, got, e->bound), soft = (double)fraction(d, e, got, e->probable);
+    double hard = (double)fraction(type, e, got, e->bound), soft = (double)fraction(type, e, got, e->probable);
     int wrong = !(hard <= 1), first = v->judged == 0;
     v->judged++;
     if (soft > v->alarm) v->alarm = soft;
@@ -274,15 +275,19 @@ static void judge_part(wm_oracle_verdict *v, const wmMatmulDesc *d, const wm_ora
 static void judge_element(wm_oracle_verdict *v, const wmMatmulDesc *d, const wmMatmulArgs *in, const void *got,
                           int vendor, int64_t t, int64_t i, int64_t j) {
     wm_number value = element(d, &d->d, got, t, i, j);
-    if (d->a.type == WM_I8) {
-        wm_oracle_element e = judge_integer(d, in, t, i, j);
-        judge_part(v, d, &e, value.re, t, i, j);
+    if (wm_oracle_is_finished(d)) {
+        wm_oracle_finished(v, d, in, value.re, t, i, j);
         return;
     }
-    linear l = linear_of(d, in, t, i, j);
+    if (d->a.type == WM_I8) {
+        wm_oracle_element e = judge_integer(d, in, t, i, j);
+        wm_oracle_count(v, d->d.type, &e, value.re, t, i, j);
+        return;
+    }
+    wm_oracle_linear l = wm_oracle_linear_of(d, in, t, i, j);
     for (int part = 0; part <= wm_type_is_complex(d->d.type); part++) {
         wm_oracle_element e = judge(d, in, &l, part, vendor);
-        judge_part(v, d, &e, part ? value.im : value.re, t, i, j);
+        wm_oracle_count(v, d->d.type, &e, part ? value.im : value.re, t, i, j);
     }
 }
 
@@ -337,14 +342,15 @@ wm_oracle_verdict wm_oracle_matmul(const wm_problem *problem, const wmMatmulArgs
     wm_oracle_verdict v = {0};
     if (!pick) pick = &everything;
     if (d->batch_mode == WM_BATCH_GROUPED) return judge_groups(problem, inputs, got, pick);
-    int64_t rows = pick_count(pick->rows, d->m), cols = pick_count(pick->cols, d->n);
+    int64_t columns = wm_matmul_columns(d), rows = pick_count(pick->rows, d->m), cols = pick_count(pick->cols, columns);
     for (int64_t t = 0; t < pick_count(pick->products, d->batch); t++)
         for (int64_t i = 0; i < rows; i++)
             for (int64_t j = 0; j < cols; j++)
                 judge_element(&v, d, inputs, got, pick->vendor,
                               pick_index(pick->products, d->batch, t, mix(pick->seed + 1)),
                               pick_index(pick->rows, d->m, i, mix(pick->seed + 2)),
-                              pick_index(pick->cols, d->n, j, mix(pick->seed + 3)));
+                              pick_index(pick->cols, columns, j, mix(pick->seed + 3)));
+    if (wm_oracle_is_finished(d)) wm_oracle_beside(&v, d, inputs, pick);
     return v;
 }
 

@@ -17,6 +17,9 @@
  * bias and an activation follow, that plus the bias may each be rounded to D's type on the way. pick->vendor allows
  * half a unit in the last place for each; it covers the hardware's tanh, too, whose error is 2^-11.
  *
+ * What follows the activation (a gate, dropout, a residual, a reduction) is bounded by the same rules, an operation at
+ * a time: reference/oracle_finish.c.
+ *
  * The probable bound is the same with min(n, 3 sqrt n) for n: roundings that behave like independent ones pass it only
  * once in thousands (Higham and Mary, SIAM J. Sci. Comput. 41 (2019), theorem 2.4). Random data of mixed signs that
  * exceed it mean a fault; others may.
@@ -50,7 +53,8 @@ typedef struct wm_oracle_verdict {
 
 /**
  * Judges `got`, the D of a solver (an array of pointers in a pointer batch). `inputs` are the solver's, all host
- * memory, with C as it was before: for a product in place, c points to a copy of the old D. inputs->d is not read.
+ * memory, with C as it was before: for a product in place, c points to a copy of the old D. inputs->d is not read;
+ * inputs->z and inputs->reduced, where the problem has them, are the solver's and are judged too.
  */
 wm_oracle_verdict wm_oracle_matmul(const wm_problem *problem, const wmMatmulArgs *inputs, const void *got,
                                    const wm_oracle_pick *pick);

@@ -134,6 +134,22 @@ static void bad_texts(void **unused) {
 }
 
 /* Random descs: printed, parsed and printed again they are the same problem. */
+static void random_more(wmMatmulDesc *d) {
+    if (d->n % 2 == 0) d->gate = (wmGate)draw(3);
+    if (draw(2)) d->r.type = draw(2) ? WM_F32 : WM_BF16;
+    if (draw(2)) d->z.type = draw(2) ? WM_F32 : WM_F16;
+    d->r.order = (wmOrder)draw(2);
+    d->z.order = (wmOrder)draw(2);
+    if (draw(2)) d->r.ld = 40 + draw(9);
+    if (draw(3) == 0) d->r.batch_stride = 3000 + draw(9);
+    if (draw(3) == 0) d->z.batch_stride = 3000 + draw(9);
+    d->reduction = (wmReduction)draw(5);
+    d->dropout = (wmDropout)draw(2);
+    if (draw(5) == 0) d->activation = WM_ACT_SILU;
+    if (draw(5) == 0) d->a.scale = WM_SCALE_ROW;
+    if (draw(5) == 0) d->d.scale = WM_SCALE_COLUMN;
+}
+
 static wmMatmulDesc random_matmul(void) {
     static const wmType types[] = {WM_F16, WM_BF16, WM_F32, WM_F64, WM_C64, WM_C128, WM_F8E4M3, WM_I8};
     wmType type = types[draw(8)];
@@ -158,6 +174,7 @@ static wmMatmulDesc random_matmul(void) {
     if (type == WM_F32) d.compute = (wmCompute)draw(4);
     if (type == WM_F16 || type == WM_BF16) d.d.type = draw(2) ? WM_F32 : WM_TYPE_UNSET;
     if (draw(4) == 0) d.a.align = 32;
+    if (d.batch_mode == WM_BATCH_STRIDED && type != WM_C64 && type != WM_C128 && type != WM_I8) random_more(&d);
     d.determinism = (wmDeterminism)draw(4);
     return d;
 }

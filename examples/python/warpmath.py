@@ -27,15 +27,16 @@ _Scalar = _struct("wmScalar", kind=ENUM, re=F64, im=F64, device=PTR)
 _Matrix = _struct("wmMatrixDesc", type=ENUM, order=ENUM, op=ENUM, scale=ENUM, ld=I64, batch_stride=I64, align=I64)
 _MatmulDesc = _struct("wmMatmulDesc", size=SIZE, place=ENUM, m=I64, n=I64, k=I64, a=_Matrix, b=_Matrix, c=_Matrix,
                       d=_Matrix, batch=I64, batch_mode=ENUM, compute=ENUM, bias=ENUM, bias_type=ENUM, activation=ENUM,
-                      determinism=ENUM)
+                      determinism=ENUM, gate=ENUM, r=_Matrix, z=_Matrix, reduction=ENUM, dropout=ENUM)
+_Key = _struct("wmRandomKey", seed=C.c_uint64, substream=C.c_uint32)
 _MatmulArgs = _struct("wmMatmulArgs", size=SIZE, a=PTR, b=PTR, c=PTR, d=PTR, bias=PTR, alpha=_Scalar, beta=_Scalar,
-                      a_scale=PTR, b_scale=PTR, d_scale=PTR, workspace=PTR, workspace_bytes=SIZE, groups=PTR)
+                      a_scale=PTR, b_scale=PTR, d_scale=PTR, workspace=PTR, workspace_bytes=SIZE, groups=PTR,
+                      r=PTR, z=PTR, reduced=PTR, drop=F64, drop_key=_Key, drop_offset=C.c_uint64, drop_state=PTR)
 _FftDim = _struct("wmFftDim", n=I64, in_stride=I64, out_stride=I64)
 _FftDesc = _struct("wmFftDesc", size=SIZE, place=ENUM, kind=ENUM, type=ENUM, direction=ENUM, scale=ENUM,
                    placement=ENUM, allow_input_overwrite=I32, rank=I32, loops=I32, dim=_FftDim * 3, loop=_FftDim * 3,
                    align=I64, determinism=ENUM)
 _FftArgs = _struct("wmFftArgs", size=SIZE, input=PTR, out=PTR, workspace=PTR, workspace_bytes=SIZE)
-_Key = _struct("wmRandomKey", seed=C.c_uint64, substream=C.c_uint32)
 _RandomDesc = _struct("wmRandomDesc", size=SIZE, place=ENUM, distribution=ENUM, type=ENUM, generator=ENUM,
                       sequence=ENUM, count_hint=I64, determinism=ENUM, columns=I64, ld=I64, key_source=ENUM,
                       dimensions=I64, scramble=ENUM, accuracy=ENUM, interval=ENUM)

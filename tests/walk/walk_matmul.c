@@ -145,17 +145,30 @@ const char *const walk_matmul_problems[] = {
     "matmul f16 16x224x64 batch=6 d=f32",
     "matmul e4m3 16x640x64 tb=t d=bf16",
     "matmul f32 16x96x64 batch=6",
+    "matmul f32 33x40x17 act=silu bias=n",
+    "matmul bf16 40x64x32 gate=pairs act=silu bias=n",
+    "matmul f16 17x90x24 gate=halves act=gelu_erf z=f32 oz=col od=col batch=2",
+    "matmul bf16 24x200x16 r=f32 dropout=philox reduce=row_sum",
+    "matmul f32 70x33x9 r=f32 or=col ldr=75 od=col ldd=72 dropout=philox reduce=row_absmax batch=2",
+    "matmul f64 9x50x20 z=f64 reduce=row_max bias=m act=silu",
+    "matmul bf16 20x48x40 d=e4m3 scale_d=row reduce=absmax act=relu tb=t",
+    "matmul e4m3 31x33x64 tb=t scale_a=row scale_b=column d=bf16",
+    "matmul f16 36x40x24 d=i8 scale_d=tensor batch=3 sb=0 scale_b=column",
+    "matmul i8 40x36x64 tb=t d=i8 scale_a=row scale_b=column scale_d=column",
+    "matmul i8 33x31x20 d=bf16 scale_a=tensor bias=n bias_type=f32",
+    "matmul f32 3x9000x5 reduce=row_sum act=relu dropout=philox",
     NULL,
 };
 
-enum { MATRICES = 4, VECTORS = 4 };
+enum { MATRICES = 4, VECTORS = 4, MORE = 3, STATE_AT = 32 };
 
 /* The operands of one case, on the place and mirrored on the host. */
 typedef struct operands {
     walk_buffer matrix[MATRICES]; /* a b c d */
     walk_buffer arrays[MATRICES]; /* pointers, in a pointer batch */
     walk_buffer vector[VECTORS];  /* bias, a_scale, b_scale, d_scale */
-    walk_buffer scalars;          /* alpha, beta for device scalars */
+    walk_buffer more[MORE];       /* r z reduced */
+    walk_buffer scalars;          /* alpha, beta for device scalars; behind them the state of the draws */
     walk_buffer groups;
     void **host_arrays[MATRICES];
     int64_t elements[MATRICES], each[MATRICES]; /* in all, and of one matrix of a pointer batch */
@@ -196,14 +209,25 @@ static void make_vector(walk *w, walk_buffer *out, wmType type, int64_t count) {
     if (out->device) walk_fill(w, out, type, count);
 }
 
+/* The residual, and poison for what comes beside D. */
+static void make_more(walk *w, operands *o) {
+    const wmMatmulDesc *d = &w->problem->u.matmul;
+    if (d->r.type) make_vector(w, &o->more[0], d->r.type, wm_matrix_span(&d->r, wm_matmul_shape(d, 'r'), d->batch));
+    int64_t kept = d->z.type ? wm_matrix_span(&d->z, wm_matmul_shape(d, 'z'), d->batch) : 0;
+    if (kept) o->more[1] = walk_new(w, (size_t)kept * wmTypeSize(d->z.type), wmTypeSize(d->z.type));
+    size_t value = d->a.type == WM_F64 ? 8 : 4;
+    if (d->reduction) o->more[2] = walk_new(w, (size_t)wm_reduced_values(d) * value, value);
+}
+
 static void make_operands(walk *w, operands *o) {
     const wmMatmulDesc *d = &w->problem->u.matmul;
     memset(o, 0, sizeof *o);
     for (int i = 0; i < MATRICES; i++) make_matrix(w, o, i);
     if (d->bias) make_vector(w, &o->vector[0], d->bias_type, d->bias == WM_BIAS_N ? d->n : d->m);
-    if (d->a.scale) make_vector(w, &o->vector[1], WM_F32, 1);
-    if (d->b.scale) make_vector(w, &o->vector[2], WM_F32, 1);
-    if (d->d.scale) make_vector(w, &o->vector[3], WM_F32, 1);
+    if (d->a.scale) make_vector(w, &o->vector[1], WM_F32, wm_scale_values(d, &d->a));
+    if (d->b.scale) make_vector(w, &o->vector[2], WM_F32, wm_scale_values(d, &d->b));
+    if (d->d.scale) make_vector(w, &o->vector[3], WM_F32, wm_scale_values(d, &d->d));
+    make_more(w, o);
     o->scalars = walk_new(w, 64, 0);
     if (d->batch_mode != WM_BATCH_GROUPED) return;
     o->groups = walk_new(w, (size_t)d->batch * sizeof(wmMatmulGroup), 0);
@@ -219,6 +243,7 @@ static void free_operands(walk *w, operands *o) {
         free(o->host_arrays[i]);
         walk_free(w, &o->vector[i]);
     }
+    for (int i = 0; i < MORE; i++) walk_free(w, &o->more[i]);
     walk_free(w, &o->scalars);
     walk_free(w, &o->groups);
 }
@@ -243,6 +268,15 @@ static void bind(const walk *w, const operands *o, wmMatmulArgs *place, wmMatmul
     host->b_scale = o->vector[2].host;
     place->d_scale = o->vector[3].device;
     host->d_scale = o->vector[3].host;
+    place->r = o->more[0].device;
+    host->r = o->more[0].host;
+    place->z = o->more[1].device;
+    host->z = o->more[1].host;
+    place->reduced = o->more[2].device;
+    host->reduced = o->more[2].host;
+    place->drop = host->drop = 0.3;
+    place->drop_key = host->drop_key = wmRandomKeyMake(w->random);
+    place->drop_offset = host->drop_offset = w->random % 1000;
     place->groups = (const wmMatmulGroup *)(const void *)o->groups.device;
     host->groups = (const wmMatmulGroup *)(const void *)o->groups.host;
 }
@@ -253,9 +287,24 @@ static void mark(const wmMatmulDesc *d, const operands *o, unsigned char *marks)
     for (int64_t t = 0; t < d->batch; t++) {
         wmMatmulGroup g = {.m = d->m, .n = d->n};
         if (d->batch_mode == WM_BATCH_GROUPED) wm_matmul_group_example(d, t, &g);
+        if (d->gate) g.n = wm_matmul_columns(d);
         for (int64_t i = 0; i < g.m; i++)
             for (int64_t j = 0; j < g.n; j++) marks[t * stride + i * view.row + j * view.col] = 1;
     }
+}
+
+/* Before and after a run: poison in what comes beside D, and what is in it. */
+static void more_before(walk *w, const operands *o) {
+    for (int i = 1; i < MORE; i++) {
+        if (!o->more[i].device) continue;
+        memset(o->more[i].host, 0xff, o->more[i].bytes);
+        walk_send(w, &o->more[i]);
+    }
+}
+
+static void more_after(walk *w, const operands *o) {
+    for (int i = 1; i < MORE; i++)
+        if (o->more[i].device) walk_receive(w, &o->more[i]);
 }
 
 /* Runs, judges every element of D, and looks at the gaps between them. `before`: D's bytes as they were. */
@@ -276,8 +325,10 @@ static void judge(walk *w, operands *o, wmMatmulArgs *place, wmMatmulArgs *host,
             host->c = kept;
         }
     }
+    more_before(w, o);
     if (before && marks && walk_run(w, &args)) {
         walk_receive(w, out);
+        more_after(w, o);
         const wm_oracle_pick every = {.vendor = w->solver->origin == WM_VENDOR};
         wm_oracle_verdict v = wm_oracle_matmul(w->problem, host, host->d, &every);
         if (v.worst > w->worst) w->worst = v.worst;
@@ -297,11 +348,18 @@ static void poison(walk *w, const walk_buffer *b) {
     walk_send(w, b);
 }
 
-static void device_scalars(walk *w, operands *o, wmMatmulArgs *place, double alpha, double beta) {
+static void device_scalars(walk *w, operands *o, wmMatmulArgs *place, wmMatmulArgs *host, double alpha, double beta) {
+    wmRandomState state = {
+        {w->random, 5},
+        77
+    };
     wmType type = wm_matmul_scale_type(&w->problem->u.matmul);
     wm_number_store(type, o->scalars.host, 0, (wm_number){alpha, 0});
     wm_number_store(type, o->scalars.host, 1, (wm_number){beta, 0});
+    memcpy(o->scalars.host + STATE_AT, &state, sizeof state);
     walk_send(w, &o->scalars);
+    place->drop_state = (const wmRandomState *)(const void *)(o->scalars.device + STATE_AT);
+    host->drop_state = (const wmRandomState *)(const void *)(o->scalars.host + STATE_AT);
     place->alpha = wmDeviceScalar(o->scalars.device);
     place->beta = wmDeviceScalar(o->scalars.device + wmTypeSize(type));
 }
@@ -319,8 +377,8 @@ void walk_matmul(walk *w) {
     make_operands(w, &o);
     if (w->failures == failures) {
         bind(w, &o, &place, &host);
-        int integer = d->a.type == WM_I8;
-        double alpha = integer ? 3 : 0.5, beta = integer ? -2 : -1.5;
+        int integer = d->d.type == WM_I32;
+        double alpha = integer ? 3 : 0.5, beta = d->gate ? 0 : integer ? -2 : -1.5; /* a gate has no C */
         /* beta = 0 never reads C: it is full of NaN */
         place.alpha = host.alpha = wmReal(1);
         place.beta = host.beta = wmReal(0);
@@ -332,7 +390,7 @@ void walk_matmul(walk *w) {
         place.beta = host.beta = wmReal(beta);
         poison(w, &o.matrix[3]);
         judge(w, &o, &place, &host, "alpha and beta on the host");
-        device_scalars(w, &o, &place, alpha, beta);
+        device_scalars(w, &o, &place, &host, alpha, beta);
         poison(w, &o.matrix[3]);
         judge(w, &o, &place, &host, "alpha and beta on the device");
         if (d->c.type == d->d.type && d->c.ld == d->d.ld && d->c.order == d->d.order) {
@@ -349,7 +407,7 @@ void walk_matmul(walk *w) {
         poison(w, &o.matrix[1]);
         poison(w, &o.matrix[3]);
         place.alpha = host.alpha = wmReal(0);
-        place.beta = host.beta = wmReal(1);
+        place.beta = host.beta = wmReal(d->gate ? 0 : 1);
         judge(w, &o, &place, &host, "alpha 0, A and B of NaN");
     }
     free_operands(w, &o);

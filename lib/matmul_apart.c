@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products taken apart. See matmul_apart.h. */
+#include "matmul_apart.h"
+
+enum { ALIGN = 256, GROUP = 4 }; /* rows of sums begin at multiples of 16 bytes */
+
+static wmType sum_type(const wmMatmulDesc *d) {
+    return d->a.type == WM_I8 ? WM_I32 : d->compute == WM_COMPUTE_F64 ? WM_F64 : WM_F32;
+}
+
+wmStatus wm_apart_take(const wmMatmulDesc *d, wm_apart *apart) {
+    wmMatmulDesc plain = wmMatmulDescDefault(d->a.type, d->m, d->n, d->k);
+    int64_t inner = d->d.order == WM_COL_MAJOR ? d->m : d->n;
+    plain.place = d->place;
+    plain.a = d->a;
+    plain.b = d->b;
+    plain.a.scale = plain.b.scale = WM_SCALE_NONE;
+    plain.d.type = sum_type(d);
+    plain.d.order = d->d.order;
+    if (inner > INT64_MAX - GROUP) return wm_fail(WM_ERR_ARGUMENT, "the sums' bytes overflow 63 bits");
+    plain.d.ld = (inner + GROUP - 1) / GROUP * GROUP;
+    plain.batch = d->batch;
+    plain.compute = d->compute;
+    plain.determinism = d->determinism;
+    apart->inner.problem.op = WM_MATMUL;
+    WM_TRY(wm_problem_from_matmul(&apart->inner.problem, &plain, d->place));
+    const wmMatmulDesc *made = &apart->inner.problem.u.matmul;
+    int64_t span = wm_matrix_span(&made->d, wm_matmul_shape(made, 'd'), made->batch);
+    if (span > INT64_MAX / 16 - ALIGN) return wm_fail(WM_ERR_ARGUMENT, "the sums' bytes overflow 63 bits");
+    apart->sum_bytes = ((size_t)span * wmTypeSize(made->d.type) + ALIGN - 1) / ALIGN * ALIGN;
+    return WM_OK;
+}
+
+int wm_apart_offer(wmContext *context, const wmMatmulDesc *d, wm_offer *out, wm_why *why) {
+    wm_apart apart = {0};
+    if (wm_apart_take(d, &apart) != WM_OK) return wm_refuse(why, "its sums are too large");
+    if (!wm_inner_choose(context, &apart.inner, SIZE_MAX, why)) return 0;
+    out->seconds = apart.inner.offer.seconds;
+    out->workspace = apart.sum_bytes + apart.inner.offer.workspace;
+    out->capturable = apart.inner.offer.capturable;
+    out->concurrent = apart.inner.offer.concurrent;
+    return 1;
+}
+
+wmStatus wm_apart_make(wmContext *context, const wmMatmulDesc *d, const wm_offer *offer, wm_apart *apart) {
+    WM_TRY(wm_apart_take(d, apart));
+    if (!wm_inner_choose(context, &apart->inner, offer->workspace - apart->sum_bytes, NULL))
+        return wm_fail(WM_ERR_UNSUPPORTED, "no solver does the plain product any more");
+    return wm_inner_make(context, &apart->inner);
+}
+
+wmStatus wm_apart_run(const wm_run *run, const wm_apart *apart) {
+    const wmMatmulArgs *args = &run->args->matmul;
+    char *sums = (char *)run->workspace;
+    wm_args plain;
+    plain.matmul = wmMatmulArgsDefault(args->a, args->b, sums);
+    plain.matmul.c = sums;
+    plain.matmul.alpha = run->problem->u.matmul.a.type == WM_I8 ? wmReal(1) : args->alpha;
+    plain.matmul.beta = wmReal(0);
+    return wm_inner_run(run, &apart->inner, &plain, sums + apart->sum_bytes);
+}
