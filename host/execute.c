@@ -11,7 +11,6 @@ wmStatus wmPlanCreate(wmPlan **plan, wmContext *context, const char *problem, co
     return wm_plan_create(plan, context, &parsed, options);
 }
 
-/* Sizes of the first version's structs: none that a caller has can be smaller. */
 static const struct {
     size_t size;
     wmStatus (*check)(const wmPlan *plan, int reach, wm_args *out, int *empty);
@@ -22,13 +21,18 @@ static const struct {
     [WM_CONVOLUTION] = {sizeof(wmConvolutionArgs), wm_convolution_args_check},
 };
 
+/* The struct's size in the first version: none that a caller has can be smaller. */
+static size_t first_size(wm_op op) {
+    return op == WM_FFT ? offsetof(wmFftArgs, load_user) : kinds[op].size;
+}
+
 static wmStatus in_problem(const wmPlan *plan, wmStatus status) {
     return status == WM_OK ? WM_OK : wm_fail_in(status, "in \"%s\"", wmPlanProblem(plan));
 }
 
 wmStatus wm_args_check(const wmPlan *plan, const void *args, int reach, wm_args *out, int *empty) {
     wm_op op = wm_plan_problem(plan)->op;
-    WM_TRY(wm_copy_sized(out, kinds[op].size, kinds[op].size, args, "args"));
+    WM_TRY(wm_copy_sized(out, kinds[op].size, first_size(op), args, "args"));
     return in_problem(plan, kinds[op].check(plan, reach, out, empty));
 }
 

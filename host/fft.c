@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fourier transforms: the checks of wmFftDesc and wmFftArgs, and the public calls. */
 #include "args.h"
+#include "lib/functor.h"
 
 #include <string.h>
 
@@ -29,16 +30,23 @@ void wmFftDescInverse(wmFftDesc *inverse, const wmFftDesc *forward) {
     d.direction = d.direction == WM_FORWARD ? WM_INVERSE : WM_FORWARD;
     for (int i = 0; i < WM_FFT_MAX_RANK; i++) d.dim[i] = exchanged(d.dim[i]);
     for (int i = 0; i < WM_FFT_MAX_LOOPS; i++) d.loop[i] = exchanged(d.loop[i]);
+    memset(&d.load, 0, sizeof d.load);
+    memset(&d.store, 0, sizeof d.store);
     *inverse = d;
 }
 
 static wmStatus check_kind(const wmFftDesc *d) {
     if (!d->type) return wm_fail(WM_ERR_ARGUMENT, "type is unset");
-    if (d->type == WM_C64 || d->type == WM_C128)
-        return wm_fail(WM_ERR_ARGUMENT, "type is %s; it names the real scalar: %s", wmTypeName(d->type),
-                       d->type == WM_C64 ? "f32" : "f64");
-    if (d->type != WM_F32 && d->type != WM_F64)
-        return wm_fail(WM_ERR_UNSUPPORTED, "type is %s; transforms are of f32 and f64", wmTypeName(d->type));
+    static const wmType scalars[] = {WM_F32, WM_F64, WM_F16, WM_BF16};
+    int known = 0;
+    for (int i = 0; i < 4; i++) {
+        known |= d->type == scalars[i];
+        if (d->type == wm_fft_complex_type(scalars[i]))
+            return wm_fail(WM_ERR_ARGUMENT, "type is %s; it names the real scalar: %s", wmTypeName(d->type),
+                           wmTypeName(scalars[i]));
+    }
+    if (!known)
+        return wm_fail(WM_ERR_UNSUPPORTED, "type is %s; transforms are of f16, bf16, f32 and f64", wmTypeName(d->type));
     if (d->kind == WM_FFT_R2C && d->direction != WM_FORWARD)
         return wm_fail(WM_ERR_ARGUMENT, "direction is inverse with kind r2c, which is forward only");
     if (d->kind == WM_FFT_C2R && d->direction != WM_INVERSE)
@@ -101,14 +109,31 @@ static wmStatus check_layout(const wmFftDesc *d) {
     return d->placement == WM_IN_PLACE ? check_in_place(d) : WM_OK;
 }
 
+static wmStatus check_functors(wmFftDesc *d, wmPlace place) {
+    const char *need = place == WM_PLACE_GPU ? "source" : "host";
+    int gpu = place == WM_PLACE_GPU;
+    WM_TRY(wm_functor_keep_load(&d->load));
+    WM_TRY(wm_functor_keep_store(&d->store));
+    if (!d->load.source && !d->store.source) return WM_OK;
+    if (d->placement == WM_IN_PLACE)
+        return wm_fail(WM_ERR_UNSUPPORTED, "placement is in place with a %s functor; transform out of place",
+                       d->load.source ? "load" : "store");
+    if (d->load.source && (gpu ? !d->load.source[0] : !d->load.host))
+        return wm_fail(WM_ERR_ARGUMENT, "load.%s is NULL, which place %s needs", need, gpu ? "gpu" : "cpu");
+    if (d->store.source && (gpu ? !d->store.source[0] : !d->store.host))
+        return wm_fail(WM_ERR_ARGUMENT, "store.%s is NULL, which place %s needs", need, gpu ? "gpu" : "cpu");
+    return WM_OK;
+}
+
 wmStatus wm_problem_from_fft(wm_problem *out, const wmFftDesc *desc, wmPlace place) {
     out->op = WM_FFT;
     wmFftDesc *d = &out->u.fft;
-    WM_TRY(wm_copy_sized(d, sizeof *d, sizeof *d, desc, "desc"));
+    WM_TRY(wm_copy_sized(d, sizeof *d, offsetof(wmFftDesc, load), desc, "desc")); /* before functors were there */
     WM_TRY(wm_fields_check(WM_FFT, d));
     WM_TRY(check_kind(d));
     WM_TRY(wm_place_check(d->place, place));
     d->place = place;
+    WM_TRY(check_functors(d, place));
     for (int i = 0; i < d->loops; i++) WM_TRY(check_dim(&d->loop[i], "loop", i, 0)); /* as the caller numbers them */
     wm_fft_resolve(d);
     return check_layout(d);
@@ -149,7 +174,7 @@ wmStatus wmFft(wmContext *context, const wmFftDesc *desc, const wmFftArgs *args,
     wmFftArgs copy;
     if (!context) return wm_fail(WM_ERR_ARGUMENT, "context is NULL");
     WM_TRY(wm_problem_from_fft(&problem, desc, wmContextPlace(context)));
-    WM_TRY(wm_copy_sized(&copy, sizeof copy, sizeof copy, args, "args"));
+    WM_TRY(wm_copy_sized(&copy, sizeof copy, offsetof(wmFftArgs, load_user), args, "args"));
     if (desc->align == 0) {
         int64_t in = wm_pointer_align(copy.in), out = wm_pointer_align(copy.out), align = in < out ? in : out;
         int64_t scalar = (int64_t)wmTypeSize(desc->type);

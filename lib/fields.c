@@ -95,7 +95,8 @@ static const wm_field matmul_fields[] = {
     {"determinism",    "det",        offsetof(wmMatmulDesc, determinism),    WM_FIELD_ENUM, 1, determinisms},
 };
 
-/* dim and loop are written by the head, batch=, strides= and loops= (lib/problem_text.c). */
+/* dim and loop are written by the head, batch=, strides= and loops=, functors by load= and store= (lib/problem_text.c).
+ */
 static const wm_field fft_fields[] = {
     {"place",                 NULL,        offsetof(wmFftDesc, place),                 WM_FIELD_ENUM, 1,                    places      },
     {"kind",                  NULL,        offsetof(wmFftDesc, kind),                  WM_FIELD_ENUM, 1,                    kinds       },
@@ -110,7 +111,11 @@ static const wm_field fft_fields[] = {
     {"allow_input_overwrite", "overwrite", offsetof(wmFftDesc, allow_input_overwrite), WM_FIELD_I32,  1,                    NULL        },
     {"align",                 "align",     offsetof(wmFftDesc, align),                 WM_FIELD_I64,  1,                    NULL        },
     {"determinism",           "det",       offsetof(wmFftDesc, determinism),           WM_FIELD_ENUM, 1,                    determinisms},
+    {"load.source",           NULL,        offsetof(wmFftDesc, load.source),           WM_FIELD_I64,  1,                    NULL        },
+    {"store.source",          NULL,        offsetof(wmFftDesc, store.source),          WM_FIELD_I64,  1,                    NULL        },
 };
+/* A functor is one text a process (lib/functor.c): that pointer tells it from others. */
+_Static_assert(sizeof(const char *) == sizeof(int64_t), "pointers are compared as int64_t");
 
 static const wm_field random_fields[] = {
     {"place",        NULL,       offsetof(wmRandomDesc, place),        WM_FIELD_ENUM, 1, places       },
@@ -209,8 +214,8 @@ int wm_word_value(const char *const *names, const char *word, size_t length) {
     return -1;
 }
 
-static const wmType all_types[] = {WM_F16, WM_BF16, WM_F32, WM_F64, WM_C32, WM_C64, WM_C128, WM_F8E4M3, WM_F8E5M2,
-                                   WM_I8,  WM_U8,   WM_I16, WM_U16, WM_I32, WM_U32, WM_I64,  WM_U64};
+static const wmType all_types[] = {WM_F16,    WM_BF16, WM_F32, WM_F64, WM_C32, WM_CBF16, WM_C64, WM_C128, WM_F8E4M3,
+                                   WM_F8E5M2, WM_I8,   WM_U8,  WM_I16, WM_U16, WM_I32,   WM_U32, WM_I64,  WM_U64};
 
 wmType wm_type_value(const char *word, size_t length) {
     for (int i = 0; i < COUNT(all_types); i++) {
@@ -221,7 +226,7 @@ wmType wm_type_value(const char *word, size_t length) {
 }
 
 int wm_type_is_complex(wmType type) {
-    return type == WM_C32 || type == WM_C64 || type == WM_C128;
+    return type == WM_C32 || type == WM_CBF16 || type == WM_C64 || type == WM_C128;
 }
 
 static wmStatus check_type(const wm_field *field, int64_t value) {

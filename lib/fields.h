@@ -97,8 +97,11 @@ int64_t wm_fft_length(const wmFftDesc *desc, int axis, int output);
 int64_t wm_fft_points(const wmFftDesc *desc);
 int64_t wm_fft_batch(const wmFftDesc *desc);
 
-/** The element type of one side. */
+/** The element type of one side in memory. */
 wmType wm_fft_side_type(const wmFftDesc *desc, int output);
+
+/** Pairs of a scalar type. */
+wmType wm_fft_complex_type(wmType scalar);
 
 /** 1 if the type is complex. */
 int wm_type_is_complex(wmType type);

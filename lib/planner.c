@@ -124,7 +124,14 @@ static wmStatus no_wisdom(const wmContext *context, const wm_problem *problem) {
                    context->frozen ? ", and WARPMATH_FROZEN is set" : "");
 }
 
+/* Functions of the user's own are not run on data of ours. */
+static wmEffort effort_for(const wm_problem *problem, wmEffort asked) {
+    int functors = problem->op == WM_FFT && wm_problem_features(problem) & (WM_FFT_LOAD | WM_FFT_STORE);
+    return functors && asked != WM_WISDOM_ONLY ? WM_ESTIMATE : asked;
+}
+
 wmStatus wm_search(wmContext *context, const wm_problem *problem, const wmPlanOptions *options, wm_found *out) {
+    wmEffort effort = effort_for(problem, options->effort);
     memset(out, 0, sizeof *out);
     out->chosen = -1;
     if (wm_problem_empty(problem)) {
@@ -134,12 +141,12 @@ wmStatus wm_search(wmContext *context, const wm_problem *problem, const wmPlanOp
     WM_TRY(wm_search_offers(context, problem, options->workspace_limit, out));
     if (out->count == 0) return wm_nobody_offers(context, problem, out);
     if (!options->fixed_choice) {
-        int by_estimate = options->effort == WM_ESTIMATE, no_more = options->effort == WM_WISDOM_ONLY;
-        if (wm_follow_wisdom(context, problem, options->effort, out)) return WM_OK;
+        int by_estimate = effort == WM_ESTIMATE, no_more = effort == WM_WISDOM_ONLY;
+        if (wm_follow_wisdom(context, problem, effort, out)) return WM_OK;
         if ((by_estimate || no_more) && follow_bucket(context, problem, out)) return WM_OK;
         if (by_estimate && !context->frozen && follow_shipped(context, problem, out)) return WM_OK;
-        if (options->effort == WM_WISDOM_ONLY || context->frozen) return no_wisdom(context, problem);
-        if (options->effort != WM_ESTIMATE) WM_TRY(wm_measure(context, problem, options, out));
+        if (effort == WM_WISDOM_ONLY || context->frozen) return no_wisdom(context, problem);
+        if (effort != WM_ESTIMATE) WM_TRY(wm_measure(context, problem, options, out));
     }
     if (out->chosen < 0) {
         out->chosen = wm_best_estimate(out);

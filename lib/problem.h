@@ -100,6 +100,10 @@ enum {
     WM_FFT_SCALED = 1 << 10,
     WM_FFT_UNALIGNED = 1 << 11,
     WM_FFT_GPU_TO_GPU = 1 << 12,
+    WM_FFT_F16 = 1 << 13,
+    WM_FFT_BF16 = 1 << 14,
+    WM_FFT_LOAD = 1 << 15, /* functors */
+    WM_FFT_STORE = 1 << 16,
     /* convolution */
     WM_CONV_F32 = 1 << 0, /* f32, c64 */
     WM_CONV_F64 = 1 << 1,

@@ -16,9 +16,18 @@ int64_t wm_fft_length(const wmFftDesc *desc, int axis, int output) {
     return half ? n / 2 + 1 : n;
 }
 
+wmType wm_fft_complex_type(wmType scalar) {
+    return scalar == WM_F64 ? WM_C128 : scalar == WM_F16 ? WM_C32 : scalar == WM_BF16 ? WM_CBF16 : WM_C64;
+}
+
 wmType wm_fft_side_type(const wmFftDesc *desc, int output) {
-    if (!complex_side(desc->kind, output)) return desc->type;
-    return desc->type == WM_F64 ? WM_C128 : WM_C64;
+    wmType stored = output ? desc->store.type : desc->load.type;
+    if (stored) return stored;
+    return complex_side(desc->kind, output) ? wm_fft_complex_type(desc->type) : desc->type;
+}
+
+static double unit_of(wmType scalar) {
+    return scalar == WM_F64 ? 0x1p-53 : scalar == WM_F16 ? 0x1p-11 : scalar == WM_BF16 ? 0x1p-8 : 0x1p-24;
 }
 
 static int64_t product(const wmFftDim *dims, int count) {
@@ -110,7 +119,12 @@ static int is_strided(const wmFftDesc *d) {
 
 static uint64_t fft_features(const wm_problem *problem) {
     const wmFftDesc *d = &problem->u.fft;
-    uint64_t need = d->type == WM_F64 ? WM_FFT_F64 : WM_FFT_F32;
+    uint64_t need = d->type == WM_F64    ? WM_FFT_F64
+                    : d->type == WM_F16  ? WM_FFT_F16
+                    : d->type == WM_BF16 ? WM_FFT_BF16
+                                         : WM_FFT_F32;
+    if (d->load.source) need |= WM_FFT_LOAD;
+    if (d->store.source) need |= WM_FFT_STORE;
     need |= d->kind == WM_FFT_C2C ? WM_FFT_COMPLEX : d->kind == WM_FFT_R2C ? WM_FFT_REAL_FORWARD : WM_FFT_REAL_INVERSE;
     if (d->rank == 2) need |= WM_FFT_RANK2;
     if (d->rank == 3) need |= WM_FFT_RANK3;
@@ -146,7 +160,7 @@ static int fft_operands(const wm_problem *problem, wm_operand out[WM_MAX_OPERAND
     out[0] = (wm_operand){"out", wm_fft_side_type(d, 1), wm_fft_span(d, 1), WM_OUTPUT, 0, 0};
     if (d->placement == WM_IN_PLACE) {
         out[0].role = WM_IN_OUT;
-        out[0].type = d->type == WM_F64 ? WM_C128 : WM_C64;
+        out[0].type = wm_fft_complex_type(d->type);
         int64_t complex = complex_side(d->kind, 1) ? out[0].elements : in.elements;
         int64_t real = d->kind == WM_FFT_C2C ? 0 : (complex_side(d->kind, 1) ? in.elements : out[0].elements);
         out[0].elements = complex > (real + 1) / 2 ? complex : (real + 1) / 2;
@@ -165,16 +179,17 @@ static void fft_bind(const wm_problem *problem, void *const pointers[WM_MAX_OPER
 /*
  * Each solver errs by at most 1.6 u sqrt(log2 N) of the output's root mean square (the gate that both own and vendor
  * transforms are held to), spread evenly: six standard deviations cover 10^9 elements, and two solvers may differ by
- * both.
+ * both. Where storage is of 16 bits each rounds once more, on the way out.
  */
 static wm_bound fft_bound(const wm_problem *problem) {
     const wmFftDesc *d = &problem->u.fft;
-    double points = (double)wm_fft_points(d), u = d->type == WM_F64 ? 0x1p-53 : 0x1p-24;
+    double points = (double)wm_fft_points(d), u = d->type == WM_F64 ? 0x1p-53 : 0x1p-24, stored = unit_of(d->type);
     double scale = d->scale == WM_FFT_SCALE_BY_N        ? 1 / points
                    : d->scale == WM_FFT_SCALE_BY_SQRT_N ? 1 / sqrt(points)
                                                         : 1;
     double rms = sqrt(points * 2.0 / 3.0) * scale;
-    return (wm_bound){2 * 6 * 1.6 * u * sqrt(log2(points) + 1) * rms, 4 * u};
+    double narrow = stored > u ? 0x1p-23 : 0; /* what is below the narrow types' least numbers is rounded, too */
+    return (wm_bound){2 * 6 * 1.6 * u * sqrt(log2(points) + 1) * rms + narrow, 4 * stored};
 }
 
 static const wm_feature names[] = {
@@ -191,6 +206,10 @@ static const wm_feature names[] = {
     {WM_FFT_SCALED,       "scaling"                               },
     {WM_FFT_UNALIGNED,    "pointers aligned to less than 16 bytes"},
     {WM_FFT_GPU_TO_GPU,   "determinism gpu_to_gpu"                },
+    {WM_FFT_F16,          "f16"                                   },
+    {WM_FFT_BF16,         "bf16"                                  },
+    {WM_FFT_LOAD,         "a load functor"                        },
+    {WM_FFT_STORE,        "a store functor"                       },
     {0,                   NULL                                    },
 };
 

@@ -6,6 +6,7 @@
  */
 #include "convolution.h"
 #include "fields.h"
+#include "functor.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -129,6 +130,13 @@ static wmConvolutionDesc put_convolution(writer *w, const wmConvolutionDesc *d) 
                         : wmConvolutionDescDefault(d->type, d->n[0], d->taps[0], 1);
 }
 
+static void put_functor(writer *w, const char *key, const char *source) {
+    char text[WM_FUNCTOR_TEXT];
+    if (!source) return;
+    wm_functor_print(source, text);
+    put(w, " %s=%s", key, text);
+}
+
 size_t wm_problem_print(const wm_problem *problem, char *out, size_t capacity) {
     writer w = {out, capacity, 0};
     wm_problem implied = {.op = problem->op};
@@ -150,6 +158,10 @@ size_t wm_problem_print(const wm_problem *problem, char *out, size_t capacity) {
         implied.u.random = wmRandomDescDefault(d->distribution, d->type);
     }
     put_keys(&w, problem, &implied);
+    if (problem->op == WM_FFT) {
+        put_functor(&w, "load", problem->u.fft.load.source);
+        put_functor(&w, "store", problem->u.fft.store.source);
+    }
     return w.length;
 }
 
@@ -351,7 +363,13 @@ static wmStatus read_fft(reader *r, wm_problem *problem) {
         if (!split_key(w, &key, &value)) return bad_word(r, w, "key=value");
         if (is_word(key, "strides") || is_word(key, "loops") || is_word(key, "batch") || is_word(key, "inplace"))
             continue;
-        WM_TRY(set_key(r, problem, w, key, value));
+        int load = is_word(key, "load");
+        if (!load && !is_word(key, "store")) {
+            WM_TRY(set_key(r, problem, w, key, value));
+        } else if (!(load ? wm_functor_find_load(value.text, value.length, &problem->u.fft.load)
+                          : wm_functor_find_store(value.text, value.length, &problem->u.fft.store))) {
+            return bad_word(r, w, "a functor of this process: a string does not hold its source");
+        }
     }
     return WM_OK;
 }

@@ -142,7 +142,11 @@ static void load_chunk(wmType type, const unsigned char *from, int count, double
 }
 
 static wmType real_type(wmType type) {
-    return type == WM_C128 ? WM_F64 : type == WM_C64 ? WM_F32 : type == WM_C32 ? WM_F16 : type;
+    return type == WM_C128    ? WM_F64
+           : type == WM_C64   ? WM_F32
+           : type == WM_C32   ? WM_F16
+           : type == WM_CBF16 ? WM_BF16
+                              : type;
 }
 
 /*

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The oracle as a solver: judges others where arrays are small enough for a transform by the definition. */
 #include "oracle_fft.h"
+
+#include "number.h"
 #include "lib/solver.h"
 
 #include <stdlib.h>
@@ -68,9 +70,9 @@ static void write_array(const wm_oracle_fft *oracle, const int64_t *index, const
                 if (d->type == WM_F64) {
                     ((double *)out)[at] = (double)values->re;
                     if (pairs) ((double *)out)[at + 1] = (double)values->im;
-                } else {
-                    ((float *)out)[at] = (float)values->re;
-                    if (pairs) ((float *)out)[at + 1] = (float)values->im;
+                } else { /* 16 bits by way of f32, as all do it */
+                    wm_number_store(d->type, out, at, (wm_number){(double)values->re, 0});
+                    if (pairs) wm_number_store(d->type, out, at + 1, (wm_number){(double)values->im, 0});
                 }
             }
 }
@@ -96,8 +98,9 @@ const wm_solver wm_fft_naive = {
     .origin = WM_REFERENCE,
     .version = 1,
     .judge = 1,
-    .features = WM_FFT_F32 | WM_FFT_F64 | WM_FFT_COMPLEX | WM_FFT_REAL_FORWARD | WM_FFT_REAL_INVERSE | WM_FFT_RANK2 |
-                WM_FFT_RANK3 | WM_FFT_LOOPS | WM_FFT_STRIDED | WM_FFT_IN_PLACE | WM_FFT_SCALED | WM_FFT_UNALIGNED,
+    .features = WM_FFT_F32 | WM_FFT_F64 | WM_FFT_F16 | WM_FFT_BF16 | WM_FFT_COMPLEX | WM_FFT_REAL_FORWARD |
+                WM_FFT_REAL_INVERSE | WM_FFT_RANK2 | WM_FFT_RANK3 | WM_FFT_LOOPS | WM_FFT_STRIDED | WM_FFT_IN_PLACE |
+                WM_FFT_SCALED | WM_FFT_UNALIGNED,
     .knobs = {NULL},
     .offer = fft_naive_offer,
     .make = fft_naive_make,

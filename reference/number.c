@@ -114,6 +114,14 @@ wm_number wm_number_load(wmType type, const void *array, int64_t index) {
     case WM_I32:
         x.re = ((const int32_t *)array)[index];
         break;
+    case WM_C32:
+        x.re = (double)decode_f16(((const uint16_t *)array)[2 * index]);
+        x.im = (double)decode_f16(((const uint16_t *)array)[2 * index + 1]);
+        break;
+    case WM_CBF16:
+        x.re = (double)decode_bf16(((const uint16_t *)array)[2 * index]);
+        x.im = (double)decode_bf16(((const uint16_t *)array)[2 * index + 1]);
+        break;
     case WM_C64:
         x.re = (double)((const float *)array)[2 * index];
         x.im = (double)((const float *)array)[2 * index + 1];
@@ -162,6 +170,14 @@ void wm_number_store(wmType type, void *array, int64_t index, wm_number x) {
         break;
     case WM_I32:
         ((int32_t *)array)[index] = (int32_t)wrap(x.re);
+        break;
+    case WM_C32:
+        ((uint16_t *)array)[2 * index] = encode_f16(narrow);
+        ((uint16_t *)array)[2 * index + 1] = encode_f16((float)x.im);
+        break;
+    case WM_CBF16:
+        ((uint16_t *)array)[2 * index] = encode_bf16(narrow);
+        ((uint16_t *)array)[2 * index + 1] = encode_bf16((float)x.im);
         break;
     case WM_C64:
         ((float *)array)[2 * index] = narrow;
@@ -221,6 +237,7 @@ wm_float_shape wm_number_shape(wmType type) {
     case WM_C32:
         return f16;
     case WM_BF16:
+    case WM_CBF16:
         return bf16;
     case WM_F32:
     case WM_C64:

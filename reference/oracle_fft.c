@@ -7,6 +7,8 @@
  */
 #include "oracle_fft.h"
 
+#include "number.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -80,9 +82,12 @@ static wm_root input_at(const wm_oracle_fft *oracle, const void *in, const int64
     if (d->type == WM_F64) {
         x.re = (long double)((const double *)in)[at];
         if (pairs) x.im = (long double)((const double *)in)[at + 1];
-    } else {
+    } else if (d->type == WM_F32) {
         x.re = (long double)((const float *)in)[at];
         if (pairs) x.im = (long double)((const float *)in)[at + 1];
+    } else { /* 16 bits */
+        x.re = (long double)wm_number_load(d->type, in, at).re;
+        if (pairs) x.im = (long double)wm_number_load(d->type, in, at + 1).re;
     }
     if (d->kind != WM_FFT_C2R) return x;
     int own_image = j[last] == 0 || 2 * j[last] == d->dim[last].n;

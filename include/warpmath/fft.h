@@ -10,6 +10,11 @@
  *
  * Out of place never writes the input, C2R included, unless allow_input_overwrite. Gaps between strides are never
  * written.
+ *
+ * f16 and bf16 are types of memory: all arithmetic is of f32, rounded once on the way out. What a result's size may be,
+ * N times the input's or sqrt(N) times as a rule, must suit the type: f16 ends at 65504. Choose the scale accordingly.
+ *
+ * A functor, a function of yours, may stand between memory and the transform on either side (wmFftLoad, wmFftStore).
  */
 #ifndef WARPMATH_FFT_H
 #define WARPMATH_FFT_H
@@ -34,6 +39,49 @@ typedef enum wmPlacement {
     WM_IN_PLACE = 1 /**< in == out; both sides' strides must describe the same memory for each axis and loop */
 } wmPlacement;
 
+/** A complex number, or a real one and 0. */
+typedef struct wmFftPair {
+    double re, im;
+} wmFftPair;
+
+/**
+ * A load functor gives element `index` of the input, counted as strides are, as the transform shall see it: converted,
+ * windowed, gathered from elsewhere. `position` is the element's number within its array, row-major over the axes (with
+ * n/2 + 1 along the last one of a half spectrum); `user` is the args' load_user. Where the input is real, im is
+ * ignored.
+ *
+ * On the GPU it is C++17 source text that is compiled into the plan's kernels by NVRTC, with warpmath's device headers'
+ * types: it defines the function `name`,
+ *
+ *     __device__ wmC64 name(const void *in, long long index, long long position, const void *user)
+ *
+ * (wmC128 where the desc's type is f64). On the CPU place, where nothing can be compiled, it is the host function. Give
+ * both, and one program runs on both places. Source and name are copied, once a process for each different functor;
+ * they are kept until it ends.
+ *
+ * Each element is loaded once or more, in any order, by any thread. Plans of functors are never measured, since what
+ * `user` must point to is not known then: effort MEASURE counts as ESTIMATE. In place they are refused.
+ */
+typedef struct wmFftLoad {
+    const char *source; /**< GPU; NULL, with host NULL: no functor */
+    const char *name;
+    wmFftPair (*host)(const void *in, int64_t index, int64_t position, const void *user); /**< CPU */
+    wmType type; /**< of an element in memory: its size is what memory limits count; unset: as without a functor */
+} wmFftLoad;
+
+/**
+ * A store functor takes element `index` of the output, scaled, and writes whatever it wants, wherever no other
+ * element's call does: `value` for `position`. Where the output is real, im is 0. On the GPU
+ *
+ *     __device__ void name(void *out, long long index, long long position, wmC64 value, const void *user)
+ */
+typedef struct wmFftStore {
+    const char *source;
+    const char *name;
+    void (*host)(void *out, int64_t index, int64_t position, wmFftPair value, const void *user);
+    wmType type;
+} wmFftStore;
+
 #define WM_FFT_MAX_RANK 3
 #define WM_FFT_MAX_LOOPS 3
 
@@ -48,7 +96,7 @@ typedef struct wmFftDesc {
     size_t size;
     wmPlace place; /**< AUTO: the context's */
     wmFftKind kind;
-    wmType type; /**< of the real scalar: WM_F32 or WM_F64 */
+    wmType type; /**< of the real scalar: WM_F32, WM_F64, WM_F16 or WM_BF16 */
     wmDirection direction;
     wmFftScale scale;
     wmPlacement placement;
@@ -59,6 +107,8 @@ typedef struct wmFftDesc {
     wmFftDim loop[WM_FFT_MAX_LOOPS]; /**< outermost first; a loop of 0 rounds makes an empty problem */
     int64_t align;                   /**< bytes to which both pointers are multiples; 0: 16 */
     wmDeterminism determinism;
+    wmFftLoad load;   /**< all zero: none */
+    wmFftStore store; /**< all zero: none */
 } wmFftDesc;
 
 /**
@@ -77,7 +127,7 @@ WM_API void wmFftDescInit(wmFftDesc *desc, size_t size, wmFftKind kind, wmType t
 
 /**
  * The transform that undoes *forward: sides and strides exchanged, R2C against C2R, direction reversed, scaled so that
- * the two together give the input back (BY_N against NONE, BY_SQRT_N against itself).
+ * the two together give the input back (BY_N against NONE, BY_SQRT_N against itself). It has no functors.
  */
 WM_API void wmFftDescInverse(wmFftDesc *inverse, const wmFftDesc *forward);
 
@@ -88,11 +138,12 @@ typedef struct wmFftArgs {
     void *out;       /**< in place: equal to in */
     void *workspace; /**< NULL: the context's arena for this stream */
     size_t workspace_bytes;
+    const void *load_user, *store_user; /**< handed to the functors as they are; in the place's memory, as a rule */
 } wmFftArgs;
 
 /** Arguments with both pointers set and the rest default. */
 static inline wmFftArgs wmFftArgsDefault(const void *in, void *out) {
-    wmFftArgs args = {sizeof(wmFftArgs), in, out, NULL, 0};
+    wmFftArgs args = {sizeof(wmFftArgs), in, out, NULL, 0, NULL, NULL};
     return args;
 }
 

@@ -69,6 +69,7 @@ typedef enum wmType {
     WM_I32 = 0x100 | 10,
     WM_U32 = 0x100 | 12,
     WM_BF16 = 0x100 | 14,
+    WM_CBF16 = 0x100 | 15, /**< pairs of bf16 */
     WM_I16 = 0x100 | 20,
     WM_U16 = 0x100 | 22,
     WM_I64 = 0x100 | 24,

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The process' list of functors. */
+#include "functor.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_SOURCE = 1 << 20, MOST_NAME = 64 };
+
+typedef void (*any_function)(void);
+
+/** Of either kind; `host` is cast back to what its kind is. */
+typedef struct functor {
+    struct functor *next;
+    int is_store;
+    wmType type;
+    any_function host;
+    char *source, *name;
+} functor;
+
+static functor *kept;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static const functor *find_equal(const functor *f) {
+    const functor *at = kept;
+    while (at && (at->is_store != f->is_store || at->type != f->type || at->host != f->host ||
+                  strcmp(at->source, f->source) != 0 || strcmp(at->name, f->name) != 0))
+        at = at->next;
+    return at;
+}
+
+static const functor *add(const functor *f) {
+    functor *made = malloc(sizeof *made);
+    if (!made) return NULL;
+    *made = *f;
+    made->source = strdup(f->source);
+    made->name = strdup(f->name);
+    if (!made->source || !made->name) {
+        free(made->source);
+        free(made->name);
+        free(made);
+        return NULL;
+    }
+    made->next = kept;
+    kept = made;
+    return made;
+}
+
+static int is_word(const char *name) {
+    size_t length = strlen(name);
+    int fits = length > 0 && length < MOST_NAME && !(name[0] >= '0' && name[0] <= '9');
+    for (const char *c = name; *c && fits; c++)
+        fits = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_';
+    return fits;
+}
+
+static wmStatus keep(const functor *given, const char *side, const functor **out) {
+    functor f = *given;
+    if (f.type && wmTypeSize(f.type) == 0)
+        return wm_fail(WM_ERR_ARGUMENT, "%s.type is %d, which is no wmType", side, (int)f.type);
+    if (f.source && (!f.name || !is_word(f.name)))
+        return wm_fail(WM_ERR_ARGUMENT,
+                       "%s.name is %s%.80s%s; it names a function of the source, of at most %d letters", side,
+                       f.name ? "\"" : "", f.name ? f.name : "NULL", f.name ? "\"" : "", MOST_NAME - 1);
+    if (f.source && strlen(f.source) > MOST_SOURCE)
+        return wm_fail(WM_ERR_ARGUMENT, "%s.source has more than %d characters", side, MOST_SOURCE);
+    if (!f.source) f.source = (char *)"";
+    if (!f.name || !is_word(f.name)) f.name = (char *)"host";
+    pthread_mutex_lock(&lock);
+    *out = find_equal(&f);
+    if (!*out) *out = add(&f);
+    pthread_mutex_unlock(&lock);
+    return *out ? WM_OK : wm_fail(WM_ERR_MEMORY, "out of memory for the text of %s.source", side);
+}
+
+static void give_load(const functor *f, wmFftLoad *load) {
+    if (!f) return;
+    load->source = f->source;
+    load->name = f->name;
+    load->type = f->type;
+    load->host = (__typeof__(load->host))f->host;
+}
+
+static void give_store(const functor *f, wmFftStore *store) {
+    if (!f) return;
+    store->source = f->source;
+    store->name = f->name;
+    store->type = f->type;
+    store->host = (__typeof__(store->host))f->host;
+}
+
+wmStatus wm_functor_keep_load(wmFftLoad *load) {
+    const functor *found = NULL;
+    functor f = {
+        NULL, 0, load->type, (any_function)load->host, (char *)(uintptr_t)load->source, (char *)(uintptr_t)load->name};
+    if (!load->source && !load->host) {
+        memset(load, 0, sizeof *load);
+        return WM_OK;
+    }
+    WM_TRY(keep(&f, "load", &found));
+    give_load(found, load);
+    return WM_OK;
+}
+
+wmStatus wm_functor_keep_store(wmFftStore *store) {
+    const functor *found = NULL;
+    functor f = {NULL,
+                 1,
+                 store->type,
+                 (any_function)store->host,
+                 (char *)(uintptr_t)store->source,
+                 (char *)(uintptr_t)store->name};
+    if (!store->source && !store->host) {
+        memset(store, 0, sizeof *store);
+        return WM_OK;
+    }
+    WM_TRY(keep(&f, "store", &found));
+    give_store(found, store);
+    return WM_OK;
+}
+
+/* ---- As text ---- */
+
+static uint64_t hash_text(uint64_t hash, const char *text) { /* FNV-1a, its end included */
+    do hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    while (*text++);
+    return hash;
+}
+
+static void print(const functor *f, char out[WM_FUNCTOR_TEXT]) {
+    uint64_t hash = hash_text(hash_text(0xcbf29ce484222325u, f->source), wmTypeName(f->type));
+    snprintf(out, WM_FUNCTOR_TEXT, "%s:%016llx", f->name, (unsigned long long)hash);
+}
+
+void wm_functor_print(const char *source, char out[WM_FUNCTOR_TEXT]) {
+    out[0] = 0;
+    pthread_mutex_lock(&lock);
+    for (const functor *f = kept; f; f = f->next)
+        if (f->source == source) print(f, out);
+    pthread_mutex_unlock(&lock);
+}
+
+static const functor *find_text(const char *text, size_t length, int is_store) {
+    const functor *found = NULL;
+    char word[WM_FUNCTOR_TEXT];
+    pthread_mutex_lock(&lock);
+    for (const functor *f = kept; f; f = f->next) { /* of those that differ in the host function, one that has it */
+        print(f, word);
+        int fits = f->is_store == is_store && strlen(word) == length && memcmp(word, text, length) == 0;
+        if (fits && (!found || (f->host && !found->host))) found = f;
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+int wm_functor_find_load(const char *text, size_t length, wmFftLoad *out) {
+    const functor *f = find_text(text, length, 0);
+    if (f) give_load(f, out);
+    return f != NULL;
+}
+
+int wm_functor_find_store(const char *text, size_t length, wmFftStore *out) {
+    const functor *f = find_text(text, length, 1);
+    if (f) give_store(f, out);
+    return f != NULL;
+}
