@@ -244,6 +244,7 @@ static int add_offers(wmContext *context, const wm_problem *problem, product *p,
         offer->seconds = seconds * (1 + 0.03 * count); /* the heuristic's order */
         offer->workspace = spare ? round_up(rebuilt.workspace) + spare : rebuilt.workspace;
         offer->capturable = offer->concurrent = 1;
+        offer->waves = (double)found[i].waves;
         count++;
     }
     return count;

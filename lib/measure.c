@@ -328,6 +328,7 @@ wmStatus wm_bench(wmContext *context, const wm_problem *problem, const wm_bench_
     wmStatus status = wm_problem_empty(problem) ? wm_fail(WM_ERR_ARGUMENT, "the problem is empty: nothing to time")
                                                 : bench(context, problem, options ? options : &none, &found);
     if (status == WM_OK) {
+        wm_guess(context, problem, &found);
         *out = (wm_bench_result){found.candidate, found.count, wm_pick_winner(&found), wm_least_estimate(&found)};
         found.candidate = NULL;
     }

@@ -26,6 +26,8 @@ typedef struct wm_candidate {
     int samples;    /* 0 with a time: that of a first run or two */
     double seconds; /* median of one execution; 0 if never timed */
     double spread;  /* of the samples, as a fraction of the median */
+    int learned;    /* something was learnt of its solver on this device: */
+    double behind;  /* it may be so far behind the best, as the logarithm of the ratio of times */
     double error;   /* largest difference from the judge as a fraction of the bound: right is <= 1 */
     char why[160];  /* of WM_WRONG and WM_FAILED */
 } wm_candidate;

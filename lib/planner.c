@@ -43,24 +43,6 @@ wmStatus wm_plan_options_take(wmPlanOptions *out, const wmPlanOptions *options) 
     return WM_OK;
 }
 
-static int least_estimate(const wm_found *found, int failed_too) {
-    int best = -1;
-    for (int i = 0; i < found->count; i++) {
-        const wm_candidate *c = &found->candidate[i];
-        if (!failed_too && (c->verdict == WM_WRONG || c->verdict == WM_FAILED)) continue;
-        if (best < 0 || c->offer.seconds < found->candidate[best].offer.seconds) best = i;
-    }
-    return best;
-}
-
-int wm_best_estimate(const wm_found *found) {
-    return least_estimate(found, 0);
-}
-
-int wm_least_estimate(const wm_found *found) {
-    return least_estimate(found, 1);
-}
-
 /* An entry can never make a variant legal: it only points at one of the offers. */
 static int take_named(wm_found *found, const wm_solver *solver, const char *knobs, double seconds) {
     for (int i = 0; solver && i < found->count; i++) {
@@ -149,6 +131,7 @@ wmStatus wm_search(wmContext *context, const wm_problem *problem, const wmPlanOp
         if (effort != WM_ESTIMATE) WM_TRY(wm_measure(context, problem, options, out));
     }
     if (out->chosen < 0) {
+        wm_guess(context, problem, out);
         out->chosen = wm_best_estimate(out);
         out->by = WM_BY_ESTIMATE;
     }

@@ -53,7 +53,13 @@ int wm_follow_wisdom(wmContext *context, const wm_problem *problem, wmEffort eff
 /** The measured winner: the fastest, unless a vendor's is as fast within the noise; -1 if nothing was timed. */
 int wm_pick_winner(const wm_found *found);
 
-/** The candidate of least estimated time that has not failed; -1 if there is none. */
+/** Notes what was learnt of the candidates on such a device (lib/learned.h), where anything was. */
+void wm_guess(const wmContext *context, const wm_problem *problem, wm_found *found);
+
+/**
+ * The candidate of least estimated time that has not failed; -1 if there is none. After wm_guess: the one that is least
+ * behind by what was learnt, unless one that nothing was learnt of is estimated faster still.
+ */
 int wm_best_estimate(const wm_found *found);
 
 /** The same whatever came of it since: what planning by estimate takes first. */

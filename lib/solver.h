@@ -33,6 +33,7 @@ typedef struct wm_offer {
     int knob[WM_MAX_KNOBS]; /* values for the solver's knob names, unused ones 0 */
     int capturable;         /* run may be captured into a graph */
     int concurrent;         /* run may be called on several threads at once */
+    double waves;           /* blocks, of what the device holds at once; 0: not told. For records of estimates */
 } wm_offer;
 
 /** Why a solver does not offer: one short phrase, "n = 3000 is not a power of two". */

@@ -118,7 +118,7 @@ static int print_table(const bench *b) {
 
 static const char csv_head[] = "problem,solver,knobs,seconds,best_other_seconds,vs_best,error,bound_absolute,bound_"
                                "relative,verdict,spread,samples,"
-                               "rate,unit,estimate,choice,fraction,why\n";
+                               "rate,unit,estimate,choice,fraction,why,behind,waves,workspace\n";
 
 /* Whether planning by measurement or by estimate would take the row. */
 static const char *choice_of(const bench *b, int row) {
@@ -135,11 +135,13 @@ static void add_csv(wm_text *out, const bench *b) {
         (void)snprintf(why, sizeof why, "%s", row->why);
         for (char *at = why; *at; at++)
             if (*at == '"') *at = '\'';
-        wm_text_add(out, "\"%s\",%s,\"%s\",%.6e,%.6e,%.3f,%.4f,%.3e,%.3e,%s,%.4f,%d,%.5g,%s,%.4e,%s,%.4f,\"%s\"\n",
-                    b->text, row->solver->name, m.knobs, row->seconds, b->rival ? b->rival->seconds : 0.0,
-                    ratio_of(b, row), row->error, bound.absolute, bound.relative, wm_verdict_name(row->verdict),
-                    row->spread, row->samples, m.rate, m.unit, row->offer.seconds, choice_of(b, i), fraction_of(b, row),
-                    why);
+        wm_text_add(
+            out,
+            "\"%s\",%s,\"%s\",%.6e,%.6e,%.3f,%.4f,%.3e,%.3e,%s,%.4f,%d,%.5g,%s,%.4e,%s,%.4f,\"%s\",%.4f,%.4f,%zu\n",
+            b->text, row->solver->name, m.knobs, row->seconds, b->rival ? b->rival->seconds : 0.0, ratio_of(b, row),
+            row->error, bound.absolute, bound.relative, wm_verdict_name(row->verdict), row->spread, row->samples,
+            m.rate, m.unit, row->offer.seconds, choice_of(b, i), fraction_of(b, row), why, row->behind,
+            row->offer.waves, row->offer.workspace);
     }
 }
 
@@ -175,6 +177,7 @@ static void print_json(wm_json *json, const bench *b) {
         wm_json_number(json, "vs_best", ratio_of(b, row));
         wm_json_number(json, "error", row->error);
         wm_json_number(json, "estimate", row->offer.seconds);
+        if (row->learned) wm_json_number(json, "behind", row->behind);
         wm_json_string(json, "choice", choice_of(b, i));
         wm_json_string(json, "verdict", wm_verdict_name(row->verdict));
         wm_json_string(json, "why", row->why);

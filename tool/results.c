@@ -10,8 +10,6 @@
 
 #include "fail.h"
 
-enum { MOST_FIELDS = 32 };
-
 /* The columns that are read; `needed` ones must be in the header. */
 enum { PROBLEM, SOLVER, SECONDS, OTHER, VERDICT, COLUMNS };
 static const struct {
@@ -25,10 +23,9 @@ static const struct {
     [VERDICT] = {{"verdict"},                              false},
 };
 
-/* Cuts a line at its commas in place; fields in quotes lose them, and hold no quotes themselves. */
-static int cut(char *line, char *field[MOST_FIELDS]) {
+int wm_csv_cut(char *line, char *field[WM_CSV_FIELDS]) {
     int count = 0;
-    for (char *at = line; at && count < MOST_FIELDS;) {
+    for (char *at = line; at && count < WM_CSV_FIELDS;) {
         char *end = NULL;
         bool quoted = *at == '"';
         if (quoted) at++;
@@ -137,7 +134,7 @@ static int read_row(reader *r, char **field, int count) {
 }
 
 static int read_line(reader *r, char *line) {
-    char *field[MOST_FIELDS];
+    char *field[WM_CSV_FIELDS];
     line[strcspn(line, "\r\n")] = '\0';
     if (line[0] == '#') {
         size_t length = r->out->facts ? strlen(r->out->facts) : 0;
@@ -148,7 +145,7 @@ static int read_line(reader *r, char *line) {
         if (!strstr(grown, line)) (void)sprintf(grown + length, "%s\n", line); // NOLINT: as long as was allocated
         return WM_EXIT_OK;
     }
-    int count = line[0] ? cut(line, field) : 0;
+    int count = line[0] ? wm_csv_cut(line, field) : 0;
     if (count == 0) return WM_EXIT_OK;
     return r->headed ? read_row(r, field, count) : read_header(r, field, count);
 }

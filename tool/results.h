@@ -27,6 +27,11 @@ typedef struct wm_results {
     char *facts; /* the lines that start with #: what it was measured on */
 } wm_results;
 
+enum { WM_CSV_FIELDS = 32 };
+
+/* Cuts a line at its commas in place; fields in quotes lose them, and hold no quotes themselves. How many. */
+int wm_csv_cut(char *line, char *field[WM_CSV_FIELDS]);
+
 /* Adds a file's rows. A row that is no result, or a problem that no longer parses, fails by file and line. */
 int wm_results_read(wm_results *results, const char *path);
 
