@@ -3,10 +3,12 @@
 #     cmake -DROOT=. -DOUTPUT=wm_headers.inc -P cmake/warpmath_embed.cmake
 # As included by a build, it gives warpmath_embed(target), which makes generated/wm_headers.inc for it.
 
-# All of the device API, what it shares with the host's, and the headers that device/ keeps for its kernels.
+# All of the device API, what it shares with the host's (of random numbers the whole of a desc and of arguments), and
+# the headers that device/ keeps for its kernels.
 function(wm_embedded_files root out)
     file(GLOB files RELATIVE ${root}/include ${root}/include/warpmath/device/*)
-    list(APPEND files warpmath/fft_direction.h warpmath/random_key.h)
+    list(APPEND files warpmath/fft_direction.h warpmath/random_key.h warpmath/random_generator.h
+         warpmath/random_interval.h warpmath/random.h warpmath/plan.h warpmath/context.h warpmath/types.h)
     list(TRANSFORM files PREPEND include/)
     file(GLOB own RELATIVE ${root} ${root}/device/*.cuh ${root}/device/*.h)
     list(APPEND files ${own})

@@ -47,7 +47,12 @@ static void find_symbols(void) {
     nvrtc.missing = wm_library_symbols(WM_LIB_NVRTC, rows, sizeof rows / sizeof *rows);
 }
 
+/* The system's two that the public headers include; NVRTC knows size_t by itself. */
 static const wm_header headers[] = {
+    {"stddef.h", "\n"                                                                               },
+    {"stdint.h", "typedef signed char int8_t; typedef unsigned char uint8_t; typedef short int16_t;\n"
+                 "typedef unsigned short uint16_t; typedef int int32_t; typedef unsigned int uint32_t;\n"
+                 "typedef long long int64_t; typedef unsigned long long uint64_t;\n"},
 #include "wm_headers.inc"
 };
 

@@ -277,6 +277,9 @@ static wmStatus check_rows_of(const wmPlan *plan, int reach, const wmRandomArgs 
     if (args->count % n || args->offset % (uint64_t)n)
         return wm_fail(WM_ERR_ARGUMENT, "args.count is %lld and args.offset %llu; multiples of args.dimension, %lld",
                        (long long)args->count, (unsigned long long)args->offset, (long long)n);
+    if (d->columns % n)
+        return wm_fail(WM_ERR_ARGUMENT, "args.dimension is %lld; a vector lies in one row, so it divides columns, %lld",
+                       (long long)n, (long long)d->columns);
     if (args->offset + (uint64_t)args->count < args->offset)
         return wm_fail(WM_ERR_ARGUMENT, "args.offset is %llu; rows do not wrap", (unsigned long long)args->offset);
     if (!args->count) return WM_OK;

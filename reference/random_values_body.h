@@ -10,6 +10,7 @@
 
 static void one(const wm_values_task *t, uint64_t i, unsigned char *out) {
     wmDistribution d = (wmDistribution)t->element.distribution;
+    if (d == WM_RANDOM_PERMUTATION && i >= t->element.permutation.span) i %= t->element.permutation.span;
     if (wm_is_continuous(d))
         wm_element_continuous(&t->element, i, out);
     else if (wm_is_discrete(d))
@@ -24,11 +25,14 @@ static void one_by_one(const wm_values_task *t, uint64_t i, int64_t count, unsig
     for (; count > 0; count--, i++, out += t->element.element) one(t, i, out);
 }
 
-/* Rows [from, to) of those at t->out. */
+/* Vectors [from, to) of the draw; each lies within a row of the output. */
 static void fill_rows(void *user, int64_t from, int64_t to, int thread) {
     const wm_values_task *t = user;
     (void)thread;
-    for (int64_t r = from; r < to; r++) wm_random_row(&t->element, t->args, t->offset, r, t->out);
+    for (int64_t i = from * t->args->dimension; i < to * t->args->dimension; i += t->args->dimension) {
+        unsigned char *out = t->out + (i / t->columns * t->ld + i % t->columns) * t->element.element;
+        wm_random_row(&t->element, t->args, t->offset + (uint64_t)i, 0, out);
+    }
 }
 
 /* Bernoulli's 128 draws of a block, as bytes. */

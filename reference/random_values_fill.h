@@ -25,4 +25,8 @@ typedef struct wm_values_body {
 
 extern const wm_values_body wm_values_body_base, wm_values_body_avx2;
 
+/** The same for keys that know their generator (device/random_cipher.h), and what names it in a task made as ever. */
+extern const wm_values_body wm_cipher_body_base, wm_cipher_body_avx2;
+void wm_cipher_task(wm_values_task *task, int generator);
+
 #endif

@@ -213,6 +213,31 @@ static void architectures(void **state) {
     lab_close();
 }
 
+/* The public headers of random numbers from those that the library carries: a gamma, a Poisson count. */
+static void random_headers(void **state) {
+    static const char *const options[2][8] = {
+        {"-DWM_CIPHER=2", "-DWM_CIPHER_DISTRIBUTION=12", "-DWM_CIPHER_FAMILY=1", "-DWM_CIPHER_TYPE=256",
+         "-DWM_CIPHER_BYTES=4", "-DWM_CIPHER_COUNTS=0", "-default-device", NULL},
+        {"-DWM_CIPHER=4", "-DWM_CIPHER_DISTRIBUTION=9",  "-DWM_CIPHER_FAMILY=2", "-DWM_CIPHER_TYPE=264",
+         "-DWM_CIPHER_BYTES=4", "-DWM_CIPHER_COUNTS=1", "-default-device", NULL}
+    };
+    (void)state;
+    if (absent()) skip();
+    lab_open(WM_PLACE_GPU, NULL);
+    for (int k = 0; k < 2; k++) {
+        wm_jit_request r = {.solver = "random_cipher",
+                            .source = "#include <device/random_cipher.cuh>\n",
+                            .kernel = k ? "wm_random_cipher_counts" : "wm_random_cipher_draw"};
+        void *cubin = NULL;
+        size_t bytes = 0;
+        memcpy(r.options, options[k], sizeof options[k]);
+        if (wm_jit_cubin(lab_now.context, &r, 90, &cubin, &bytes) != WM_OK) fail_msg("%s", wmLastError());
+        assert_true(bytes > 0);
+        free(cubin);
+    }
+    lab_close();
+}
+
 static void bad_sources_are_refused(void **state) {
     (void)state;
     if (absent()) skip();
@@ -361,6 +386,7 @@ int main(void) {
         cmocka_unit_test(old_files_make_room),
         cmocka_unit_test(compiles_once),
         cmocka_unit_test(architectures),
+        cmocka_unit_test(random_headers),
         cmocka_unit_test(bad_sources_are_refused),
         cmocka_unit_test(turned_off),
         cmocka_unit_test(each_call_fails),

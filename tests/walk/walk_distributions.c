@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Distributions and types beyond u32 u64 f32 f64 bits, uniform, normal: every element against the device headers'
  * function of one element; fast forms within their bound of it. */
-#include "walk_random.h"
+#include "walk_expect.h"
 
 #include "reference/number.h"
-#include "reference/random_element_job.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -102,27 +101,15 @@ static int agrees(const walk *w, const unsigned char *got, const unsigned char *
     return fabs(a - b) <= fmax(bound.absolute, bound.relative * fabs(b)); /* false for NaN */
 }
 
-/* Elements as the headers have them, one by one or row by row, from the inputs' copies here. */
+/* Elements from the inputs' copies here. */
 static void expect(const wmRandomDesc *d, wmRandomArgs args, const inputs *more, unsigned char *want) {
-    static wmCountTable table;
     args.table = more->table.host, args.in = more->in.host;
     args.out = want;
     wm_element_job job = wm_element_job_make(d, &args);
-    if (job.by_table) wm_count_table_make(&table, d, &args);
-    for (int64_t i = 0; i < args.count; i++) {
-        unsigned char *out = want + i * job.element;
-        uint64_t index = args.offset + (uint64_t)i;
-        if (wm_is_continuous(d->distribution))
-            wm_element_continuous(&job, index, out);
-        else if (wm_is_discrete(d->distribution))
-            wm_element_discrete(&job, &table, index, out);
-        else if (d->distribution == WM_RANDOM_ROUND)
-            wm_element_round(&job, index, (uint64_t)i, out);
-        else if (!wm_is_rows(d->distribution))
-            wm_random_element(&job, index, out);
-        else if (i % args.dimension == 0)
-            wm_random_row(&job, &args, args.offset, i / args.dimension, want);
-    }
+    if (d->generator == WM_PHILOX4X32_10)
+        expect_elements(&job, d, &args);
+    else
+        walk_expect_cipher(d, &args);
 }
 
 /* Rows of the draw, and nothing between them. */
@@ -154,7 +141,8 @@ static void judge(walk *w, const wmRandomArgs *args, const inputs *more, const u
 static void one(walk *w, int64_t count, uint64_t offset, size_t shift, int set) {
     const wmRandomDesc *d = &w->problem->u.random;
     size_t element = wmTypeSize(d->type);
-    if (wm_is_rows(d->distribution)) count = (count + LENGTH - 1) / LENGTH * LENGTH, offset = offset / LENGTH * LENGTH;
+    if (wm_is_rows(d->distribution)) count = (count + LENGTH - 1) / LENGTH * LENGTH;
+    if (wm_is_rows(d->distribution)) offset = offset / (2 * LENGTH) * (2 * LENGTH); /* half of it may be the state's */
     if (d->distribution == WM_RANDOM_PERMUTATION) offset &= 0xfffff;
     walk_buffer out = walk_new(w, (size_t)walk_rows_extent(d, count) * element, shift * element);
     walk_buffer state = walk_new(w, sizeof(wmRandomState), 0);

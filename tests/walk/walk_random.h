@@ -17,6 +17,9 @@ void walk_take_state(walk *w, wmRandomArgs *args, const walk_buffer *state, wmRa
 /** Elements from the first to the last of a draw's rows, gaps included. */
 int64_t walk_rows_extent(const wmRandomDesc *d, int64_t count);
 
+/** A draw's elements by the desc's cipher to args->out; table and input are in host memory. */
+void walk_expect_cipher(const wmRandomDesc *d, const wmRandomArgs *args);
+
 /** Sobol' points. */
 void walk_sobol(walk *w);
 
