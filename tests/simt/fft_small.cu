@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The transforms of device/fft_cluster and fft_lines in sizes that the emulation runs in a moment: the same source,
  * smaller numbers. */
+#include "device/fft_box.cuh"
 #include "device/fft_cluster.cuh"
 #include "device/fft_lines.cuh"
 
@@ -32,4 +33,11 @@ WM_KERNEL wm_small_lines_f64(WM_PARAMS(wm_fft_lines_job)) {
 /* Radix 32. */
 WM_KERNEL wm_small_lines_wide(WM_PARAMS(wm_fft_lines_job)) {
     wm_fft_lines_pass<1024, 2, 32, wmC64>(p);
+}
+/* Boxes: by a cluster, and by a block alone. */
+WM_KERNEL wm_small_box_f32(WM_PARAMS(wm_fft_box_job)) {
+    wm_fft_box_transform<8, 4, wmC64>(p);
+}
+WM_KERNEL wm_small_box_f64(WM_PARAMS(wm_fft_box_job)) {
+    wm_fft_box_transform<4, 1, wmC128>(p);
 }

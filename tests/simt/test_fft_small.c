@@ -31,6 +31,17 @@ typedef struct lines_job { /* wm_fft_lines_job */
     unsigned mask;
 } lines_job;
 
+typedef struct box_job { /* wm_fft_box_job */
+    const void *in;
+    void *out;
+    long long in_stride[3], out_stride[3];
+    int loops;
+    long long loop_n[3], loop_in[3], loop_out[3];
+    double sign, scale;
+} box_job;
+
+void wm_small_box_f32(const void *p);
+void wm_small_box_f64(const void *p);
 void wm_small_cluster_f32(const void *p);
 void wm_small_cluster_f64(const void *p);
 void wm_small_cluster_wide(const void *p);
@@ -220,7 +231,62 @@ static void neighbours(void **state) {
     }
 }
 
+/* One value of a box of n³ by the definition; gives the squares of its error and its size. */
+static void add_box_error(int f64, const void *in, const void *out, long n, long at, double sign, double *error,
+                          double *size) {
+    long double re = 0, im = 0;
+    for (long j = 0; j < n * n * n; j++) {
+        long turns = j / n / n * (at / n / n) + j / n % n * (at / n % n) + j % n * (at % n);
+        wm_root w = wm_root_of(turns % n, n);
+        long double x = get(in, f64, 2 * j), y = get(in, f64, 2 * j + 1), wy = w.im * sign;
+        re += x * w.re - y * wy;
+        im += x * wy + y * w.re;
+    }
+    double dre = (double)(get(out, f64, 2 * at) - re / 2), dim = (double)(get(out, f64, 2 * at + 1) - im / 2);
+    *error += dre * dre + dim * dim;
+    *size += (double)(re * re + im * im) / 4;
+}
+
+/* Two boxes with a gap between, out of place and in place, under three orders of threads. */
+static void box(void (*kernel)(const void *), int f64, long n, int blocks, double sign) {
+    long all = n * n * n, gap = all + 5;
+    size_t element = f64 ? 16 : 8, bytes = (size_t)(2 * gap) * element;
+    void *host = random_data(f64, 2 * gap);
+    for (uint64_t seed = 0; seed < 3; seed++) {
+        box_job job = {
+            .in_stride = {n * n, n, 1},
+              .out_stride = {n * n,    n, 1},
+              .loops = 1, .loop_n = {2}
+        };
+        job.loop_in[0] = job.loop_out[0] = gap;
+        job.in = to_device(host, bytes);
+        job.out = seed == 2 ? (void *)(uintptr_t)job.in : wm_area_new(bytes);
+        job.sign = sign, job.scale = 0.5;
+        wm_simt_seed(seed);
+        assert_int_equal(launch(kernel, 2 * (unsigned)blocks, blocks > 1 ? (unsigned)blocks : 0,
+                                (unsigned)(n * n / blocks), 16 + element * (size_t)(n / blocks * n * (n + 1)), &job,
+                                sizeof job),
+                         0);
+        assert_string_equal(wm_simt_faults(), "");
+        for (long i = 0; i < 2; i++) {
+            double error = 0, size = 0, u = f64 ? 0x1p-53 : 0x1p-24;
+            char *x = (char *)host + (size_t)(i * gap) * element, *y = (char *)job.out + (size_t)(i * gap) * element;
+            for (long at = 0; at < all; at += 1 + all / 40) add_box_error(f64, x, y, n, at, sign, &error, &size);
+            error = sqrt(error / size) / (u * sqrt(log2((double)all)));
+            if (!(error <= 0.9)) fail_msg("box of %ld by %d: error %g", n, blocks, error);
+        }
+    }
+    free(host);
+}
+
+static void boxes(void **state) {
+    (void)state;
+    box(wm_small_box_f32, 0, 8, 4, 1);
+    box(wm_small_box_f64, 1, 4, 1, -1);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(clusters), cmocka_unit_test(neighbours)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(clusters), cmocka_unit_test(neighbours),
+                                       cmocka_unit_test(boxes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
