@@ -11,6 +11,9 @@
  * order, so the bits are the same from run to run. Dropout works out the bits of a run of 4 itself: 3 to 4 rounds of
  * Philox until all four are decided, the same bits as WM_RANDOM_MASK.
  *
+ * fp8 operands with scales by block are first multiplied by them, into f32 copies, whose product is one of f32 then:
+ * right, but as slow as f32 is.
+ *
  * Refuses what needs no such pass. Floor: the sums written and read once more, 8 bytes an element, and D, R, Z as they
  * are; 4096 x 4096 to bf16: 134 MB + 34 MB at 4.0 TB/s, 42 us, half of that where the sums stay in L2. Predicted 0.8 of
  * it without dropout, 0.5 with. Not measured.
@@ -41,6 +44,7 @@ typedef struct wm_finish_job {
     int integer;                 /* alpha is not yet in the sums */
     int no_product;              /* k = 0 */
     int activation, dropout, reduction, team, run;
+    int triangle; /* wmTriangle */
     wmRandomKey key;
     wm_u64 offset;
     const wmRandomState *state;
@@ -165,6 +169,7 @@ WM_DEVICE T finish_piece(const wm_finish_job &p, wm_i64 row, wm_i64 piece, int l
         wm_u32 bits = p.dropout ? kept(p, key, offset + (wm_u64)first) : 0;
         wm_i64 last = wm_min(first + p.run, end);
         for (wm_i64 j = first; j < last; j++, bits >>= 1) {
+            if (p.triangle && (p.triangle == (int)WM_TRIANGLE_LOWER ? j > w.i : j < w.i)) continue;
             T y = result(p, w, j, bits & 1);
             if (p.reduction) sum = reduced(p.reduction, sum, y);
             if (p.d_scale.at) y = wm_div(y, scale_at<T>(p.d_scale, w.t, w.i, j));
@@ -244,6 +249,28 @@ WM_KERNEL __launch_bounds__(THREADS) wm_matmul_fold_f64(WM_PARAMS(wm_finish_fold
     fold<double>(p);
 }
 
+/* ---- A or B times its blocks' scales, in f32 ---- */
+
+typedef struct wm_finish_widen {
+    wm_matrix_ref from, to; /* element (line, q) */
+    const float *scale;     /* NULL: 1 */
+    wm_i64 lines, k, count; /* elements of all products */
+    wm_i64 scale_batch, scale_blocks;
+    int high; /* lines of a block */
+    int by_k; /* neighbours in memory are along k */
+} wm_finish_widen;
+
+WM_KERNEL __launch_bounds__(THREADS) wm_matmul_widen(WM_PARAMS(wm_finish_widen)) {
+    for (wm_i64 u = wm_grid_first(); u < p.count; u += wm_grid_step()) {
+        wm_i64 inner = p.by_k ? p.k : p.lines, outer = u / inner, at = u - outer * inner, high = p.by_k ? p.lines : p.k;
+        wm_i64 t = outer / high, across = outer - t * high, line = p.by_k ? across : at, q = p.by_k ? at : across;
+        float x = wm_element_load<float>(p.from.type, wm_matrix_first(p.from, t), line * p.from.row + q * p.from.col);
+        if (p.scale) x = wm_mul(x, p.scale[t * p.scale_batch + line / p.high * p.scale_blocks + q / 128]);
+        float *to = static_cast<float *>(const_cast<void *>(wm_matrix_first(p.to, t)));
+        to[line * p.to.row + q * p.to.col] = x;
+    }
+}
+
 /* ---- From a problem to its launches ---- */
 
 static int wide(const wmMatmulDesc *d) {
@@ -276,7 +303,8 @@ static int team_of(const wmMatmulDesc *d) {
 }
 
 static wm_finish_scale scale_of(const wmMatmulDesc *d, const wmMatrixDesc *x, const void *at) {
-    wm_finish_scale s = {x->scale ? static_cast<const float *>(at) : nullptr, x->scale == WM_SCALE_ROW,
+    int apart = x->scale && !wm_scale_is_block(x);
+    wm_finish_scale s = {apart ? static_cast<const float *>(at) : nullptr, x->scale == WM_SCALE_ROW,
                          x->scale == WM_SCALE_COLUMN, wm_scale_stride(d, x)};
     return s;
 }
@@ -311,6 +339,7 @@ static wm_finish_job job_of(const wm_run *run, const wm_apart *apart) {
     job.integer = d->a.type == WM_I8;
     job.no_product = d->k == 0;
     job.activation = (int)d->activation;
+    job.triangle = (int)d->triangle;
     job.reduction = (int)d->reduction;
     job.run = run_of(d);
     job.team = team_of(d);
@@ -334,6 +363,38 @@ static wmStatus launch(const wm_run *run, const void *kernel, wm_i64 blocks, con
     return wm_launch_kernel(run->context, "matmul_finish", &l, run->stream);
 }
 
+static wmStatus widen(const wm_run *run, const wmMatrixDesc *from, const wmMatrixDesc *to, const void *x,
+                      const void *scale, void *out) {
+    const wmMatmulDesc *d = &run->problem->u.matmul;
+    int is_a = from == &d->a;
+    wm_finish_widen job = {};
+    job.from = wm_matrix_ref_of(d, from, x);
+    job.to = wm_matrix_ref_of(d, to, out);
+    if (!is_a) { /* a line is a column */
+        job.from = wm_matrix_ref{x, job.from.col, job.from.row, job.from.batch, job.from.type, 0, 0};
+        job.to = wm_matrix_ref{out, job.to.col, job.to.row, job.to.batch, job.to.type, 0, 0};
+    }
+    job.scale = wm_scale_is_block(from) ? static_cast<const float *>(scale) : nullptr;
+    job.lines = is_a ? d->m : d->n;
+    job.k = d->k;
+    job.count = job.lines * d->k * (to->batch_stride ? d->batch : 1);
+    job.scale_batch = wm_scale_stride(d, from);
+    job.scale_blocks = wm_scale_blocks(d);
+    job.high = from->scale == WM_SCALE_128X128 ? 128 : 1;
+    job.by_k = job.to.col == 1;
+    return launch(run, (const void *)wm_matmul_widen, wm_divide_up(job.count, (wm_i64)THREADS), &job, sizeof job);
+}
+
+static wmStatus widen_both(const wm_run *run, const wm_apart *apart) {
+    const wmMatmulDesc *d = &run->problem->u.matmul, *plain = &apart->inner.problem.u.matmul;
+    const wmMatmulArgs *args = &run->args->matmul;
+    char *a = static_cast<char *>(run->workspace) + apart->sum_bytes;
+    int nothing = args->alpha.kind == WM_SCALAR_HOST && args->alpha.re == 0; /* A and B may be NULL */
+    if (!wm_apart_widens(d) || d->k == 0 || nothing) return WM_OK;
+    WM_TRY(widen(run, &d->a, &plain->a, args->a, args->a_scale, a));
+    return widen(run, &d->b, &plain->b, args->b, args->b_scale, a + apart->a_bytes);
+}
+
 /* ---- The solver ---- */
 
 static int matmul_finish_offer(wmContext *context, const wm_problem *problem, wm_offer *out, int capacity,
@@ -348,6 +409,10 @@ static int matmul_finish_offer(wmContext *context, const wm_problem *problem, wm
         elements * (double)(4 + wmTypeSize(d->z.type)) + (double)(d->m * d->batch) * (double)wm_matmul_columns(d) *
                                                              (double)(wmTypeSize(d->d.type) + wmTypeSize(d->r.type));
     out->seconds += 3e-6 * (1 + folds(d)) + (d->dropout ? 2.0 : 1.25) * bytes / wm_context_bandwidth(context);
+    if (wm_apart_widens(d)) {
+        double both = (double)(d->m + d->n) * (double)d->k * (double)d->batch;
+        out->seconds += 6e-6 + 5.0 * both / (0.8 * wm_context_bandwidth(context));
+    }
     out->workspace += partial_bytes(d);
     return 1;
 }
@@ -369,12 +434,14 @@ static wmStatus matmul_finish_make(wmContext *context, const wm_problem *problem
     const void *pass = wide(d) ? (const void *)wm_matmul_finish_f64 : (const void *)wm_matmul_finish_f32;
     const void *last = wide(d) ? (const void *)wm_matmul_fold_f64 : (const void *)wm_matmul_fold_f32;
     WM_TRY(wm_prepare_kernel(context, "matmul_finish", pass, THREADS * sizeof(double)));
+    WM_TRY(wm_prepare_kernel(context, "matmul_finish", (const void *)wm_matmul_widen, THREADS * sizeof(double)));
     return wm_prepare_kernel(context, "matmul_finish", last, THREADS * sizeof(double));
 }
 
 static wmStatus matmul_finish_run(const wm_run *run) {
     const wm_apart *apart = static_cast<const wm_apart *>(run->state);
     const wmMatmulDesc *d = &run->problem->u.matmul;
+    WM_TRY(widen_both(run, apart));
     WM_TRY(wm_apart_run(run, apart));
     wm_finish_job job = job_of(run, apart);
     wm_i64 teams = THREADS / job.team, blocks = wm_divide_up(job.rows, teams) * job.pieces;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products: the checks of wmMatmulDesc and wmMatmulArgs, and the public calls. */
 #include "args.h"
+#include "lib/matmul_view.h"
 
 /* ---- The desc ---- */
 
@@ -11,6 +12,7 @@ static const char *more_of(const wmMatmulDesc *d) {
     if (d->z.type) return "z.type";
     if (d->reduction) return "reduction";
     if (d->dropout) return "dropout";
+    if (d->triangle) return "triangle";
     if (d->activation == WM_ACT_SILU) return "activation (silu)";
     return NULL;
 }
@@ -19,6 +21,8 @@ static wmStatus check_scale(const wmMatrixDesc *x, char name) {
     if ((name == 'a' && x->scale == WM_SCALE_COLUMN) || (name == 'b' && x->scale == WM_SCALE_ROW))
         return wm_fail(WM_ERR_ARGUMENT, "%c.scale is %s; a sum over k has one scale a row of a and a column of b", name,
                        x->scale == WM_SCALE_ROW ? "row" : "column");
+    if (wm_scale_is_block(x) && (name == 'd' || !wm_type_is_fp8(x->type)))
+        return wm_fail(WM_ERR_ARGUMENT, "%c.scale is by block; only an fp8 a or b has such", name);
     return WM_OK;
 }
 
@@ -32,8 +36,15 @@ static wmStatus check_more(const wmMatmulDesc *d) {
     }
     if (d->gate && d->n % 2)
         return wm_fail(WM_ERR_ARGUMENT, "n is %lld, odd, and a gate pairs its columns", (long long)d->n);
-    WM_TRY(check_scale(&d->a, 'a'));
-    return check_scale(&d->b, 'b');
+    if (d->triangle && d->m != d->n)
+        return wm_fail(WM_ERR_ARGUMENT, "triangle is set, and d is %lld x %lld, not square", (long long)d->m,
+                       (long long)d->n);
+    if (d->triangle && (d->gate || d->z.type || d->reduction))
+        return wm_fail(WM_ERR_ARGUMENT, "triangle is set beside %s",
+                       d->gate     ? "gate"
+                       : d->z.type ? "z.type"
+                                   : "reduction");
+    return WM_OK;
 }
 
 static wmStatus check_sizes(const wmMatmulDesc *d) {
@@ -79,6 +90,9 @@ static wmStatus check_layout(const wmMatmulDesc *d, const wmMatrixDesc *matrix, 
 static wmStatus check_more_types(const wmMatmulDesc *d) {
     const char *more = more_of(d);
     int vectors = d->a.scale > WM_SCALE_TENSOR || d->b.scale > WM_SCALE_TENSOR || d->d.scale > WM_SCALE_TENSOR;
+    WM_TRY(check_scale(&d->a, 'a'));
+    WM_TRY(check_scale(&d->b, 'b'));
+    WM_TRY(check_scale(&d->d, 'd'));
     if (!more && vectors) more = "scale by row or column";
     if (!more) return WM_OK;
     if (wm_type_is_complex(d->a.type) || d->d.type == WM_I32)

@@ -6,7 +6,8 @@
 
 static const char *const orders[] = {"row", "col", NULL};
 static const char *const ops[] = {"n", "t", "c", NULL};
-static const char *const scales[] = {"none", "tensor", "row", "column", NULL};
+static const char *const scales[] = {"none", "tensor", "row", "column", "1x128", "128x128", NULL};
+static const char *const triangles[] = {"all", "lower", "upper", NULL};
 static const char *const batch_modes[] = {"strided", "pointers", "grouped", NULL};
 static const char *const computes[] = {"default", "f32", "f32_strict", "tf32", "f64", "i32", NULL};
 static const char *const biases[] = {"none", "n", "m", NULL};
@@ -86,6 +87,7 @@ static const wm_field matmul_fields[] = {
     {"z.scale",        NULL,         offsetof(wmMatmulDesc, z.scale),        WM_FIELD_ENUM, 1, scales      },
     {"reduction",      "reduce",     offsetof(wmMatmulDesc, reduction),      WM_FIELD_ENUM, 1, reductions  },
     {"dropout",        "dropout",    offsetof(wmMatmulDesc, dropout),        WM_FIELD_ENUM, 1, dropouts    },
+    {"triangle",       "triangle",   offsetof(wmMatmulDesc, triangle),       WM_FIELD_ENUM, 1, triangles   },
     {"a.align",        "align_a",    offsetof(wmMatmulDesc, a.align),        WM_FIELD_I64,  1, NULL        },
     {"b.align",        "align_b",    offsetof(wmMatmulDesc, b.align),        WM_FIELD_I64,  1, NULL        },
     {"c.align",        "align_c",    offsetof(wmMatmulDesc, c.align),        WM_FIELD_I64,  1, NULL        },

@@ -8,6 +8,23 @@ static wmType sum_type(const wmMatmulDesc *d) {
     return d->a.type == WM_I8 ? WM_I32 : d->compute == WM_COMPUTE_F64 ? WM_F64 : WM_F32;
 }
 
+static size_t rounded(int64_t bytes) {
+    return ((size_t)bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+/* A copy of x in f32, laid out as x; a matrix that serves the whole batch stays one. */
+static void widen(wmMatrixDesc *x, int64_t inner) {
+    x->type = WM_F32;
+    x->ld = (inner + GROUP - 1) / GROUP * GROUP;
+    if (x->batch_stride) x->batch_stride = WM_PACKED;
+    x->align = 0;
+}
+
+static int64_t inner_of(const wmMatmulDesc *d, const wmMatrixDesc *x, char which) {
+    wm_shape shape = wm_matmul_shape(d, which);
+    return x->order == WM_COL_MAJOR ? shape.rows : shape.cols;
+}
+
 wmStatus wm_apart_take(const wmMatmulDesc *d, wm_apart *apart) {
     wmMatmulDesc plain = wmMatmulDescDefault(d->a.type, d->m, d->n, d->k);
     int64_t inner = d->d.order == WM_COL_MAJOR ? d->m : d->n;
@@ -15,6 +32,10 @@ wmStatus wm_apart_take(const wmMatmulDesc *d, wm_apart *apart) {
     plain.a = d->a;
     plain.b = d->b;
     plain.a.scale = plain.b.scale = WM_SCALE_NONE;
+    if (wm_apart_widens(d)) {
+        widen(&plain.a, inner_of(d, &d->a, 'a'));
+        widen(&plain.b, inner_of(d, &d->b, 'b'));
+    }
     plain.d.type = sum_type(d);
     plain.d.order = d->d.order;
     if (inner > INT64_MAX - GROUP) return wm_fail(WM_ERR_ARGUMENT, "the sums' bytes overflow 63 bits");
@@ -27,7 +48,14 @@ wmStatus wm_apart_take(const wmMatmulDesc *d, wm_apart *apart) {
     const wmMatmulDesc *made = &apart->inner.problem.u.matmul;
     int64_t span = wm_matrix_span(&made->d, wm_matmul_shape(made, 'd'), made->batch);
     if (span > INT64_MAX / 16 - ALIGN) return wm_fail(WM_ERR_ARGUMENT, "the sums' bytes overflow 63 bits");
-    apart->sum_bytes = ((size_t)span * wmTypeSize(made->d.type) + ALIGN - 1) / ALIGN * ALIGN;
+    apart->sum_bytes = rounded(span * (int64_t)wmTypeSize(made->d.type));
+    apart->a_bytes = apart->b_bytes = 0;
+    if (!wm_apart_widens(d)) return WM_OK;
+    int64_t a = wm_matrix_span(&made->a, wm_matmul_shape(made, 'a'), made->batch);
+    int64_t b = wm_matrix_span(&made->b, wm_matmul_shape(made, 'b'), made->batch);
+    if (a > INT64_MAX / 64 || b > INT64_MAX / 64) return wm_fail(WM_ERR_ARGUMENT, "the copies' bytes overflow 63 bits");
+    apart->a_bytes = rounded(a * 4);
+    apart->b_bytes = rounded(b * 4);
     return WM_OK;
 }
 
@@ -36,7 +64,7 @@ int wm_apart_offer(wmContext *context, const wmMatmulDesc *d, wm_offer *out, wm_
     if (wm_apart_take(d, &apart) != WM_OK) return wm_refuse(why, "its sums are too large");
     if (!wm_inner_choose(context, &apart.inner, SIZE_MAX, why)) return 0;
     out->seconds = apart.inner.offer.seconds;
-    out->workspace = apart.sum_bytes + apart.inner.offer.workspace;
+    out->workspace = apart.sum_bytes + apart.a_bytes + apart.b_bytes + apart.inner.offer.workspace;
     out->capturable = apart.inner.offer.capturable;
     out->concurrent = apart.inner.offer.concurrent;
     return 1;
@@ -44,7 +72,8 @@ int wm_apart_offer(wmContext *context, const wmMatmulDesc *d, wm_offer *out, wm_
 
 wmStatus wm_apart_make(wmContext *context, const wmMatmulDesc *d, const wm_offer *offer, wm_apart *apart) {
     WM_TRY(wm_apart_take(d, apart));
-    if (!wm_inner_choose(context, &apart->inner, offer->workspace - apart->sum_bytes, NULL))
+    if (!wm_inner_choose(context, &apart->inner, offer->workspace - apart->sum_bytes - apart->a_bytes - apart->b_bytes,
+                         NULL))
         return wm_fail(WM_ERR_UNSUPPORTED, "no solver does the plain product any more");
     return wm_inner_make(context, &apart->inner);
 }
@@ -53,9 +82,10 @@ wmStatus wm_apart_run(const wm_run *run, const wm_apart *apart) {
     const wmMatmulArgs *args = &run->args->matmul;
     char *sums = (char *)run->workspace;
     wm_args plain;
-    plain.matmul = wmMatmulArgsDefault(args->a, args->b, sums);
+    char *a = sums + apart->sum_bytes, *b = a + apart->a_bytes;
+    plain.matmul = wmMatmulArgsDefault(apart->a_bytes ? a : args->a, apart->b_bytes ? b : args->b, sums);
     plain.matmul.c = sums;
     plain.matmul.alpha = run->problem->u.matmul.a.type == WM_I8 ? wmReal(1) : args->alpha;
     plain.matmul.beta = wmReal(0);
-    return wm_inner_run(run, &apart->inner, &plain, sums + apart->sum_bytes);
+    return wm_inner_run(run, &apart->inner, &plain, b + apart->b_bytes);
 }

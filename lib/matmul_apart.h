@@ -16,14 +16,23 @@ extern "C" {
 /** What a problem must have one of for being taken apart: else others do all of it at once. */
 enum {
     WM_APART_BEYOND = WM_MM_SILU | WM_MM_GATE | WM_MM_RESIDUAL | WM_MM_KEPT | WM_MM_REDUCTION | WM_MM_DROPOUT |
-                      WM_MM_VECTOR_SCALE | WM_MM_QUANTISE
+                      WM_MM_VECTOR_SCALE | WM_MM_QUANTISE | WM_MM_TRIANGLE
 };
 
 /** The sums' product: its D is the workspace, rows (columns, if the whole's D has columns) of `ld` elements. */
 typedef struct wm_apart {
     wm_inner inner;
-    size_t sum_bytes; /* the rest of the inner solver's workspace begins behind them, at a multiple of 256 */
+    size_t sum_bytes, a_bytes, b_bytes;
 } wm_apart;
+
+/**
+ * The workspace: the sums, then copies of A and B if a scale goes by block, then the inner solver's workspace, each at
+ * a multiple of 256. The copies are f32 with the scales in them, packed, laid out as their originals, for the place's
+ * solver to make before wm_apart_run.
+ */
+static inline int wm_apart_widens(const wmMatmulDesc *d) {
+    return wm_scale_is_block(&d->a) || wm_scale_is_block(&d->b);
+}
 
 /** The plain product of d. alpha stays with it unless it sums integers; beta is 0 there, and no operand has a scale. */
 wmStatus wm_apart_take(const wmMatmulDesc *d, wm_apart *apart);

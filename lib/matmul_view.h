@@ -74,11 +74,26 @@ static inline int64_t wm_matmul_columns(const wmMatmulDesc *desc) {
     return desc->gate ? desc->n / 2 : desc->n;
 }
 
+/** 1 if x has a scale for each block of 128 of k; how many of them a line has. */
+static inline int wm_scale_is_block(const wmMatrixDesc *x) {
+    return x->scale == WM_SCALE_1X128 || x->scale == WM_SCALE_128X128;
+}
+static inline int64_t wm_scale_blocks(const wmMatmulDesc *desc) {
+    return (desc->k + 127) / 128;
+}
+
+/** 1 if the triangle that is asked for has D(i, j). */
+static inline int wm_matmul_has(const wmMatmulDesc *desc, int64_t i, int64_t j) {
+    return desc->triangle == WM_TRIANGLE_ALL || (desc->triangle == WM_TRIANGLE_LOWER ? j <= i : j >= i);
+}
+
 /** Values of the scale of operand x, for one product. */
 static inline int64_t wm_scale_length(const wmMatmulDesc *desc, const wmMatrixDesc *x) {
     if (x->scale == WM_SCALE_ROW) return desc->m;
     if (x->scale == WM_SCALE_COLUMN) return x == &desc->d ? wm_matmul_columns(desc) : desc->n;
-    return 1;
+    if (!wm_scale_is_block(x)) return 1;
+    int64_t lines = x == &desc->a ? desc->m : desc->n;
+    return (x->scale == WM_SCALE_1X128 ? lines : (lines + 127) / 128) * wm_scale_blocks(desc);
 }
 
 /** Values from one product's scale to the next one's. */

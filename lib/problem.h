@@ -84,8 +84,9 @@ enum {
     WM_MM_KEPT = 1 << 26, /* z, what the activation is taken of */
     WM_MM_REDUCTION = 1 << 27,
     WM_MM_DROPOUT = 1 << 28,
-    WM_MM_VECTOR_SCALE = 1 << 29, /* a scale a row or column */
+    WM_MM_VECTOR_SCALE = 1 << 29, /* a scale a row, column or block */
     WM_MM_QUANTISE = 1 << 30,     /* an i8 D; an i8 product whose D is not i32 */
+    WM_MM_TRIANGLE = 1u << 31,
     /* fft */
     WM_FFT_F32 = 1 << 0,
     WM_FFT_F64 = 1 << 1,

@@ -163,6 +163,7 @@ static uint64_t more_features(const wmMatmulDesc *d) {
     if (d->a.scale > WM_SCALE_TENSOR || d->b.scale > WM_SCALE_TENSOR || d->d.scale > WM_SCALE_TENSOR)
         need |= WM_MM_VECTOR_SCALE;
     if (d->d.type == WM_I8 || (d->a.type == WM_I8 && d->d.type != WM_I32)) need |= WM_MM_QUANTISE;
+    if (d->triangle) need |= WM_MM_TRIANGLE;
     return need;
 }
 
@@ -228,7 +229,8 @@ static wm_cost matmul_cost(const wm_problem *problem) {
     double b = k * n * (double)wmTypeSize(d->b.type) * (shared ? matrices(&d->b, d->batch) : batch);
     double out = m * (double)wm_matmul_columns(d) * (double)(wmTypeSize(d->d.type) + wmTypeSize(d->r.type)) * batch;
     out += m * n * (double)wmTypeSize(d->z.type) * batch;
-    return (wm_cost){2.0 * m * n * k * batch * (wm_type_is_complex(d->a.type) ? 4.0 : 1.0), a + b + out};
+    double part = d->triangle ? 0.5 + 0.5 / n : 1.0; /* of D's elements */
+    return (wm_cost){2.0 * m * n * k * batch * part * (wm_type_is_complex(d->a.type) ? 4.0 : 1.0), a + b + part * out};
 }
 
 /* The order of operands; bind reads the same. C is left out: the plain execution has beta 0. */
@@ -364,8 +366,9 @@ static const wm_feature names[] = {
     {WM_MM_KEPT,         "a z that is kept"                      },
     {WM_MM_REDUCTION,    "a reduction"                           },
     {WM_MM_DROPOUT,      "dropout"                               },
-    {WM_MM_VECTOR_SCALE, "scales by row or column"               },
+    {WM_MM_VECTOR_SCALE, "scales by row or block"                },
     {WM_MM_QUANTISE,     "results quantised to i8 or from it"    },
+    {WM_MM_TRIANGLE,     "a triangle of D"                       },
     {0,                  NULL                                    },
 };
 

@@ -25,7 +25,7 @@ import sys
 TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "resources.csv")
 COLUMNS = ["file", "kernel", "registers", "threads", "warps", "hgmma", "mma"]
 HGMMA, MMA, LOCAL = {0x9F0}, {0x23C, 0x23F, 0x237}, {0x387, 0x983}  # HMMA DMMA IMMA; STL LDL
-NEEDS = [(r"wm_matmul_wgmma_(kernel|turns)|(tile_gemm|attend)\(", "hgmma"), (r"(dropout|sketch|attend_by_warps)\(", "mma")]
+NEEDS = [(r"wm_matmul_(wgmma_(kernel|turns)|cut_kernel)|(tile_gemm|attend)\(", "hgmma"), (r"(dropout|sketch|attend_by_warps)\(", "mma")]
 MAX_THREADS, REQUIRED_THREADS, FRAME, REGISTERS = 0x05, 0x10, 0x11, 0x2F
 
 

@@ -73,6 +73,7 @@ static void do_row(const pass *p, int64_t t, int64_t i) {
     const wmMatmulDesc *d = p->desc;
     double sum = d->reduction == WM_REDUCE_ROW_MAX ? -INFINITY : 0.0;
     for (int64_t j = 0; j < wm_matmul_columns(d); j++) {
+        if (!wm_matmul_has(d, i, j)) continue;
         double y = result(p, t, i, j);
         if (d->reduction) sum = reduced(d->reduction, sum, y);
         if (d->d.scale) {
@@ -91,6 +92,46 @@ static void do_rows(void *user, int64_t from, int64_t to, int thread) {
     const pass *p = user;
     (void)thread;
     for (int64_t row = from; row < to; row++) do_row(p, row / p->desc->m, row % p->desc->m);
+}
+
+/* ---- A and B times their blocks' scales, in f32 ---- */
+
+typedef struct widening {
+    const wmMatmulDesc *desc;
+    const wmMatrixDesc *from, *to;
+    const void *x, *scale;
+    float *out;
+    int64_t lines;
+} widening;
+
+static void widen_lines(void *user, int64_t from, int64_t to, int thread) {
+    const widening *w = user;
+    int is_a = w->from == &w->desc->a;
+    wm_view x = wm_view_of(w->from), y = wm_view_of(w->to);
+    (void)thread;
+    for (int64_t at = from; at < to; at++) {
+        int64_t t = at / w->lines, line = at % w->lines;
+        for (int64_t q = 0; q < w->desc->k; q++) {
+            int64_t i = is_a ? line : q, j = is_a ? q : line;
+            double value = wm_number_load(w->from->type, w->x, t * x.batch + i * x.row + j * x.col).re;
+            value *= wm_block_scale_at(w->desc, w->from, w->scale, t, line, q);
+            w->out[t * y.batch + i * y.row + j * y.col] = (float)value;
+        }
+    }
+}
+
+static void widen(const wm_run *run, const wm_apart *apart) {
+    const wmMatmulDesc *d = &run->problem->u.matmul, *plain = &apart->inner.problem.u.matmul;
+    const wmMatmulArgs *args = &run->args->matmul;
+    char *a = (char *)run->workspace + apart->sum_bytes;
+    widening both[] = {
+        {d, &d->a, &plain->a, args->a, args->a_scale, (float *)(void *)a,                    d->m},
+        {d, &d->b, &plain->b, args->b, args->b_scale, (float *)(void *)(a + apart->a_bytes), d->n}
+    };
+    for (int x = 0; x < 2; x++) {
+        int64_t products = both[x].to->batch_stride ? d->batch : 1;
+        wm_parallel_for(wm_context_threads(run->context), products * both[x].lines, 1, widen_lines, &both[x]);
+    }
 }
 
 static size_t room_of(const wmMatmulDesc *d) {
@@ -139,6 +180,7 @@ static wmStatus run(const wm_run *run) {
               .beta = finish.beta.re,
               .dropping = wm_dropping_of(d, args),
               .largest = (double *)(void *)((char *)run->workspace + run->offer->workspace - room_of(d))};
+    if (wm_apart_widens(d) && p.alpha != 0.0) widen(run, apart);
     WM_TRY(wm_apart_run(run, apart));
     wm_parallel_for(wm_context_threads(run->context), d->batch * d->m, 1, do_rows, &p);
     if (d->reduction != WM_REDUCE_ABSMAX) return WM_OK;

@@ -14,9 +14,17 @@ extern "C" {
 /** The scale of operand x of product t in row or column `line`, whichever it has; 1 where it has none. */
 static inline double wm_scale_at(const wmMatmulDesc *d, const wmMatrixDesc *x, const void *scale, int64_t t,
                                  int64_t line) {
-    if (x->scale == WM_SCALE_NONE) return 1.0;
+    if (x->scale == WM_SCALE_NONE || wm_scale_is_block(x)) return 1.0;
     int64_t within = x->scale == WM_SCALE_TENSOR ? 0 : line;
     return (double)((const float *)scale)[t * wm_scale_stride(d, x) + within];
+}
+
+/** The scale of A or B by block, in line `line` at q of k; 1 where it has none of that kind. */
+static inline double wm_block_scale_at(const wmMatmulDesc *d, const wmMatrixDesc *x, const void *scale, int64_t t,
+                                       int64_t line, int64_t q) {
+    if (!wm_scale_is_block(x)) return 1.0;
+    int64_t row = x->scale == WM_SCALE_1X128 ? line : line / 128;
+    return (double)((const float *)scale)[t * wm_scale_stride(d, x) + row * wm_scale_blocks(d) + q / 128];
 }
 
 /** What the draws of one execution depend on. */

@@ -193,6 +193,10 @@ static void what_is_refused(void **unused) {
     refused("matmul f32 2x2x2 batch=2 z=f32 sz=0", NULL, "z.batch_stride");
     refused("matmul f32 2x2x2 scale_a=column", NULL, "a.scale is column");
     refused("matmul f32 2x2x2 scale_b=row", NULL, "b.scale is row");
+    refused("matmul bf16 2x2x2 scale_a=1x128", NULL, "a.scale is by block");
+    refused("matmul e4m3 2x2x2 d=e4m3 scale_d=128x128", NULL, "d.scale is by block");
+    refused("matmul f32 2x3x2 triangle=lower", NULL, "triangle is set");
+    refused("matmul f32 2x2x2 triangle=lower reduce=row_sum", NULL, "beside reduction");
     refused("matmul f32 2x2x2 r=f32 ldr=1", NULL, "r.ld is 1");
     refused("matmul f32 2x2x2 r=c64", NULL, "r is c64");
     refused("matmul f32 2x2x2 r=f32", &args, "args.r");

@@ -27,7 +27,7 @@ _Scalar = _struct("wmScalar", kind=ENUM, re=F64, im=F64, device=PTR)
 _Matrix = _struct("wmMatrixDesc", type=ENUM, order=ENUM, op=ENUM, scale=ENUM, ld=I64, batch_stride=I64, align=I64)
 _MatmulDesc = _struct("wmMatmulDesc", size=SIZE, place=ENUM, m=I64, n=I64, k=I64, a=_Matrix, b=_Matrix, c=_Matrix,
                       d=_Matrix, batch=I64, batch_mode=ENUM, compute=ENUM, bias=ENUM, bias_type=ENUM, activation=ENUM,
-                      determinism=ENUM, gate=ENUM, r=_Matrix, z=_Matrix, reduction=ENUM, dropout=ENUM)
+                      determinism=ENUM, gate=ENUM, r=_Matrix, z=_Matrix, reduction=ENUM, dropout=ENUM, triangle=ENUM)
 _Key = _struct("wmRandomKey", seed=C.c_uint64, substream=C.c_uint32)
 _MatmulArgs = _struct("wmMatmulArgs", size=SIZE, a=PTR, b=PTR, c=PTR, d=PTR, bias=PTR, alpha=_Scalar, beta=_Scalar,
                       a_scale=PTR, b_scale=PTR, d_scale=PTR, workspace=PTR, workspace_bytes=SIZE, groups=PTR,

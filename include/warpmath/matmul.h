@@ -91,8 +91,19 @@ typedef enum wmScaleMode {
     WM_SCALE_NONE = 0,
     WM_SCALE_TENSOR = 1, /**< one a matrix argument, the same for the whole batch */
     WM_SCALE_ROW = 2,    /**< one a row of op(A) or of D: m */
-    WM_SCALE_COLUMN = 3  /**< one a column of op(B) or of D: n, or n / 2 for a D behind a gate */
+    WM_SCALE_COLUMN = 3, /**< one a column of op(B) or of D: n, or n / 2 for a D behind a gate */
+    /* Of fp8 A and B, K being k / 128 rounded up; for line i (a row of op(A), a column of op(B)) and q of k: */
+    WM_SCALE_1X128 = 4,  /**< [i · K + q / 128] */
+    WM_SCALE_128X128 = 5 /**< [i / 128 · K + q / 128] */
 } wmScaleMode;
+
+/** Which elements of a square D are computed and written; the rest of D is left as it is. With B = A, transposed: BLAS'
+ * symmetric products. */
+typedef enum wmTriangle {
+    WM_TRIANGLE_ALL = 0,
+    WM_TRIANGLE_LOWER = 1, /**< j <= i */
+    WM_TRIANGLE_UPPER = 2  /**< j >= i */
+} wmTriangle;
 
 /** Which columns of the product make one of D, which has n / 2: activation(gate) · value. With silu: SwiGLU. */
 typedef enum wmGate {
@@ -155,6 +166,7 @@ typedef struct wmMatmulDesc {
     wmMatrixDesc z; /**< what the activation is taken of, m × n; type 0: not kept */
     wmReduction reduction;
     wmDropout dropout;
+    wmTriangle triangle; /**< of m × m; without gate, z and reduction */
 } wmMatmulDesc;
 
 /** m × n × k of one type, row-major, packed, batch 1, WM_COMPUTE_DEFAULT. */
@@ -180,7 +192,8 @@ static inline wmMatmulDesc wmMatmulDescDefault(wmType type, int64_t m, int64_t n
         {WM_TYPE_UNSET, WM_ROW_MAJOR, WM_OP_NONE, WM_SCALE_NONE, 0, WM_PACKED, 0},
         {WM_TYPE_UNSET, WM_ROW_MAJOR, WM_OP_NONE, WM_SCALE_NONE, 0, WM_PACKED, 0},
         WM_REDUCE_NONE,
-        WM_DROPOUT_NONE
+        WM_DROPOUT_NONE,
+        WM_TRIANGLE_ALL
     };
     return d;
 }

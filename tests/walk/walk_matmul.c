@@ -145,6 +145,9 @@ const char *const walk_matmul_problems[] = {
     "matmul f16 16x224x64 batch=6 d=f32",
     "matmul e4m3 16x640x64 tb=t d=bf16",
     "matmul f32 16x96x64 batch=6",
+    /* k cut into unequal parts, more blocks than steps, tiles that D ends within. */
+    "matmul bf16 70x130x328 tb=t bias=n act=gelu_tanh ldd=132 align_d=2",
+    "matmul f16 136x72x200 ta=t od=col d=f32 bias=n batch=2",
     "matmul f32 33x40x17 act=silu bias=n",
     "matmul bf16 40x64x32 gate=pairs act=silu bias=n",
     "matmul f16 17x90x24 gate=halves act=gelu_erf z=f32 oz=col od=col batch=2",
@@ -157,6 +160,11 @@ const char *const walk_matmul_problems[] = {
     "matmul i8 40x36x64 tb=t d=i8 scale_a=row scale_b=column scale_d=column",
     "matmul i8 33x31x20 d=bf16 scale_a=tensor bias=n bias_type=f32",
     "matmul f32 3x9000x5 reduce=row_sum act=relu dropout=philox",
+    "matmul e4m3 70x131x300 tb=t scale_a=1x128 scale_b=128x128 d=bf16",
+    "matmul e5m2 140x20x129 b=e4m3 ta=t scale_a=128x128 scale_b=1x128 batch=2 sb=0 d=f32 bias=n",
+    "matmul bf16 200x200x72 tb=t triangle=lower",
+    "matmul f16 136x136x64 ta=t od=col triangle=upper batch=2 bias=n",
+    "matmul f32 50x50x20 tb=t triangle=upper",
     NULL,
 };
 
@@ -289,7 +297,8 @@ static void mark(const wmMatmulDesc *d, const operands *o, unsigned char *marks)
         if (d->batch_mode == WM_BATCH_GROUPED) wm_matmul_group_example(d, t, &g);
         if (d->gate) g.n = wm_matmul_columns(d);
         for (int64_t i = 0; i < g.m; i++)
-            for (int64_t j = 0; j < g.n; j++) marks[t * stride + i * view.row + j * view.col] = 1;
+            for (int64_t j = 0; j < g.n; j++)
+                if (wm_matmul_has(d, i, j)) marks[t * stride + i * view.row + j * view.col] = 1;
     }
 }
 
