@@ -16,8 +16,8 @@
  * Measured on an H200, November 2026, of memset in the same run (perf/time_random.cu): uniform f16 0.87, bf16 0.89,
  * f32 on open intervals 0.92; normal f32 fast 0.85, bf16 fast 0.47, bf16 and f16 exact 0.36; lognormal fast 0.77, exact
  * 0.42; exponential fast 0.95, exact 0.71, f64 0.53; integers u32 0.85, u64 0.64, u16 0.43, u8 0.22. Normals of bf16,
- * exact, come at 2.5 times the speed of cuRAND's of f32 and a conversion: of 4 schedulers' issue slots 66 % are taken,
- * the pipe of 32 x 32 bit products is busy 66 % of the time, the integer pipe 55 %.
+ * exact, come at 2.5 times the speed of cuRAND's of f32 and a conversion. Profiled in the fast form: of 4 schedulers'
+ * issue slots 66 % are taken, the pipe of 32 x 32 bit products is busy 66 % of the time, the integer pipe 55 %.
  */
 #include "lib/solver.h"
 #include "random_tile.cuh"

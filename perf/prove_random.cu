@@ -139,6 +139,14 @@ static const draw draws[] = {
     {"random dirichlet f32",                                0,    0},
     {"random round bf16",                                   0,    0},
     {"random round e4m3",                                   0,    0},
+    {"random uniform bf16 gen=philox4x64-10",               0,    0},
+    {"random integers u64 gen=threefry4x64-20",             0,    0},
+    {"random bernoulli u8 gen=threefry2x32-20",             0.3,  0},
+    {"random lognormal f32 gen=philox4x32-7",               0,    0},
+    {"random poisson u32 gen=threefry4x64-20",              10,   0},
+    {"random gamma f32 gen=philox4x64-10",                  2.5,  0},
+    {"random permutation u64 gen=threefry4x64-20",          0,    0},
+    {"random normal_vectors f32 gen=threefry2x32-20",       0,    0},
 };
 
 enum { CATEGORIES = 37, LENGTH = 4, PERIOD = 1 << 20, CPU_MOST = 1 << 18 };
