@@ -165,6 +165,13 @@ const char *const walk_matmul_problems[] = {
     "matmul bf16 200x200x72 tb=t triangle=lower",
     "matmul f16 136x136x64 ta=t od=col triangle=upper batch=2 bias=n",
     "matmul f32 50x50x20 tb=t triangle=upper",
+    "matmul bf16 48x40x56 batch=5 tb=t",
+    "matmul bf16 24x32x32 batch=9 od=col",
+    "matmul f16 33x47x61 batch=3 ta=t tb=t align_a=2 align_b=2 align_d=2",
+    "matmul f16 64x64x64 batch=3 ta=t od=col",
+    "matmul f32 64x64x64 batch=2 tb=t",
+    "matmul f32 57x44x36 batch=3 bias=m act=relu",
+    "matmul f32 20x28x32 batch=6 ta=t",
     NULL,
 };
 
