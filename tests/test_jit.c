@@ -4,6 +4,7 @@
  * disk cache under damage; failures of every device call. Compiling is skipped, visibly, where there is no NVRTC.
  */
 #include "engine_lab.h"
+#include "host/fft_cut.h"
 #include "host/nvrtc.h"
 #include "lib/jit_file.h"
 
@@ -238,6 +239,31 @@ static void random_headers(void **state) {
     lab_close();
 }
 
+/* What is compiled at plan time of the library's own also compiles for the oldest GPU that it serves. */
+static void transforms_for_sm80(void **state) {
+    (void)state;
+    if (absent()) skip();
+    static const char *const texts[] = {"fft c2c f32 1000", "fft r2c f64 96", "fft c2r f32 97"};
+    lab_open(WM_PLACE_GPU, NULL);
+    for (int i = 0; i < 3; i++) {
+        wm_problem problem;
+        wm_fft_knobs knobs[WM_FFT_MOST_CUTS];
+        wm_fft_cut cut;
+        wm_why why = {{0}};
+        char text[1024];
+        void *cubin = NULL;
+        size_t bytes = 0;
+        assert_int_equal(wm_problem_parse(&problem, texts[i], WM_PLACE_GPU), WM_OK);
+        assert_true(wm_fft_cut_variants(&problem.u.fft, 163 << 10, knobs, &why) > 0);
+        wm_fft_cut_make(&problem.u.fft, &knobs[0], &cut);
+        wm_fft_cut_source(&cut, text, sizeof text);
+        wm_jit_request r = {.solver = "fft_block", .source = text, .kernel = "wm_fft_block_kernel"};
+        if (wm_jit_cubin(lab_now.context, &r, 80, &cubin, &bytes) != WM_OK) fail_msg("%s: %s", texts[i], wmLastError());
+        free(cubin);
+    }
+    lab_close();
+}
+
 static void bad_sources_are_refused(void **state) {
     (void)state;
     if (absent()) skip();
@@ -387,6 +413,7 @@ int main(void) {
         cmocka_unit_test(compiles_once),
         cmocka_unit_test(architectures),
         cmocka_unit_test(random_headers),
+        cmocka_unit_test(transforms_for_sm80),
         cmocka_unit_test(bad_sources_are_refused),
         cmocka_unit_test(turned_off),
         cmocka_unit_test(each_call_fails),
