@@ -117,6 +117,7 @@ static wmStatus make_job(wmContext *context, const wmConvolutionDesc *d, const w
     job->in_stride = d->in_stride;
     job->out_stride = d->out_stride;
     job->filter_stride = d->filters == 1 ? 0 : wm_convolution_spectrum(d);
+    job->columns = job->step = 1;
     job->given = (int)d->n[0];
     job->first = (int)wm_convolution_first(d, 0);
     job->results = (int)wmConvolutionResults(d, 0);

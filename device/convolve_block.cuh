@@ -5,7 +5,8 @@
  *     global, or zeros -> pass 0 -> slab … -> pass P - 1 · spectrum · pass P - 1 -> slab … -> pass 0 -> global
  *
  * The way there ends in reversed digits and the way back begins there (fft_mixed.cuh), so the product happens in the
- * registers of the last pass, and nothing is reordered.
+ * registers of the last pass, and nothing is reordered. With `spread` arrays are columns, and neighbouring threads
+ * belong to neighbouring columns.
  */
 #ifndef WM_DEVICE_CONVOLVE_BLOCK_CUH
 #define WM_DEVICE_CONVOLVE_BLOCK_CUH
@@ -22,7 +23,10 @@ typedef struct wm_convolve_place {
 WM_DEVICE wm_convolve_place wm_convolve_locate(const wm_convolve_block_job &p, wm_i64 number) {
     bool active = number < p.arrays;
     if (!active) number = 0;
-    return wm_convolve_place{number * p.in_stride, number * p.out_stride, number * p.filter_stride, active};
+    wm_i64 plane = WM_FFT_THE(spread) ? number / p.columns : number,
+           column = WM_FFT_THE(spread) ? number % p.columns : 0;
+    return wm_convolve_place{plane * p.in_stride + column, plane * p.out_stride + column,
+                             plane * p.filter_stride + column, active};
 }
 
 template <class C>
@@ -32,7 +36,7 @@ WM_FFT_DEVICE C wm_convolve_fetch(const wm_convolve_block_job &p, const wm_convo
     C v = C{0, 0};
     if (!at.active || i >= p.given) return v;
     WM_FFT_IF(FORM == WM_CONVOLVE_COMPLEX) {
-        v = static_cast<const C *>(p.in)[at.in + i];
+        v = wm_fft_load(static_cast<const C *>(p.in) + at.in + (WM_FFT_THE(spread) ? (wm_i64)i * p.step : i));
     }
     else {
         v.re = __ldcs(static_cast<const real *>(p.in) + at.in + i);
@@ -47,7 +51,7 @@ WM_FFT_DEVICE void wm_convolve_store(const wm_convolve_block_job &p, const wm_co
     i -= p.first;
     if (!at.active || i < 0 || i >= p.results) return;
     WM_FFT_IF(FORM == WM_CONVOLVE_COMPLEX) {
-        static_cast<C *>(p.out)[at.out + i] = v;
+        static_cast<C *>(p.out)[at.out + (WM_FFT_THE(spread) ? (wm_i64)i * p.step : i)] = v;
     }
     else {
         __stcs(static_cast<real *>(p.out) + at.out + i, v.re);
@@ -56,8 +60,9 @@ WM_FFT_DEVICE void wm_convolve_store(const wm_convolve_block_job &p, const wm_co
 
 /** Element k of the filter's spectrum, of which real filters have one half. */
 template <class C>
-WM_FFT_DEVICE C wm_convolve_filter(const C *spectrum, int k) {
+WM_FFT_DEVICE C wm_convolve_filter(const wm_convolve_block_job &p, const C *spectrum, int k) {
     WM_FFT_FIXED N = WM_FFT_THE(n);
+    if (WM_FFT_THE(spread)) return spectrum[(wm_i64)k * p.step];
     if (WM_FFT_THE(form) == WM_CONVOLVE_COMPLEX) return spectrum[k];
     bool mirrored = 2 * k > N;
     C v = spectrum[mirrored ? N - k : k];
@@ -101,7 +106,7 @@ WM_FFT_DEVICE void wm_convolve_turn(const wm_convolve_block_job &p, C *slab, con
         wm_fft_dft_last(v);
         WM_UNROLL
         for (int k = 0; k < R; k++) {
-            v[k] = wm_fft_mul(v[k], wm_convolve_filter(spectrum, q + k * M));
+            v[k] = wm_fft_mul(v[k], wm_convolve_filter(p, spectrum, q + k * M));
             v[k].im = -v[k].im;
         }
         wm_fft_dft_last(v);
@@ -130,8 +135,8 @@ WM_FFT_DEVICE void wm_convolve_last(const wm_convolve_block_job &p, C *slab, con
 
 template <class C>
 WM_DEVICE void wm_convolve_block_run(const wm_convolve_block_job &p) {
-    WM_FFT_FIXED T = WM_FFT_THE(threads), B = WM_FFT_THE(batch);
-    const int g = wm_thread() / T, t = wm_thread() % T;
+    WM_FFT_FIXED T = WM_FFT_THE(threads), B = WM_FFT_THE(batch), SPREAD = WM_FFT_THE(spread);
+    const int g = SPREAD ? wm_thread() % B : wm_thread() / T, t = SPREAD ? wm_thread() / B : wm_thread() % T;
     C *slab = wm_shared<C>() + g * WM_FFT_THE(slab);
     const C *twiddles = static_cast<const C *>(p.twiddles);
     const wm_convolve_place at = wm_convolve_locate(p, (wm_i64)blockIdx.x * B + g);

@@ -16,6 +16,8 @@ typedef struct wm_convolve_block_job {
     void *out;
     const void *twiddles;
     long long arrays, in_stride, out_stride, filter_stride; /* in elements; of the filter in complex numbers */
+    /* Arrays may be columns of planes, `columns` to a plane, whose elements are a step apart; rows: 1 and 1. */
+    int columns, step;         /* step: also of the filter's rows */
     int given, first, results; /* elements of an array; the first result of the whole that is given, and how many */
     wm_fft_cut cut;            /* read by the emulation only */
 } wm_convolve_block_job;

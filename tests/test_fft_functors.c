@@ -5,6 +5,7 @@
  * compiled for one where NVRTC is there.
  */
 #include "fft_place.h"
+#include "host/convolve_functors.h"
 #include "host/fft_cut.h"
 #include "host/fft_functor.h"
 #include "host/fft_stages.h"
@@ -282,6 +283,14 @@ static void texts_compile(void **state) {
     block_compiles("fft c2c f16 1000 batch=3", NULL, NULL, WM_FFT_STORED_F16, WM_FFT_STORED_F16);
     block_compiles("fft r2c f32 128 batch=3", &load, &store, WM_FFT_STORED_BY_FUNCTOR, WM_FFT_STORED_BY_FUNCTOR);
     block_compiles("fft c2c f64 97 batch=3", &pair, NULL, WM_FFT_STORED_BY_FUNCTOR, WM_FFT_STORED_AS_IS);
+    static const wmType types[] = {WM_F32, WM_F64, WM_C64, WM_C128}; /* the library's own functors */
+    for (int i = 0; i < 4; i++) {
+        wmConvolutionDesc d = wmConvolutionDescDefault(types[i], 10, 3, 1);
+        wm_convolve_pads(&d, &load);
+        wm_convolve_crops(&d, &store);
+        compiles(&load, NULL, i % 2 ? stage_f64 : stage, "wm_fft_stage_kernel", 1);
+        compiles(NULL, &store, i % 2 ? stage_f64 : stage, "wm_fft_stage_kernel", 1);
+    }
     load.source = "this is not C";
     compiles(&load, NULL, stage, "wm_fft_stage_kernel", 0);
 }

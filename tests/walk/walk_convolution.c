@@ -36,6 +36,9 @@ const char *const walk_convolution_problems[] = {
     "convolution c64 12x16*3x2 batch=3 filters=3",
     "convolution f64 33x21*3x2 mode=valid",
     "convolution c128 64x64*64x64 mode=circular",
+    "convolution f32 17x40*9x13 batch=2 in_stride=700 out_stride=1400",
+    "convolution c128 20x12*7x5 batch=2 filters=2 mode=causal",
+    "convolution f32 30x20*30x20 mode=valid",
     NULL,
 };
 
