@@ -126,6 +126,20 @@ wmStatus wm_search_offers(wmContext *context, const wm_problem *problem, int64_t
     return WM_OK;
 }
 
+static _Thread_local int few;
+
+int wm_offers_few(void) {
+    return few;
+}
+
+wmStatus wm_search_few(wmContext *context, const wm_problem *problem, int64_t workspace_limit, wm_found *out) {
+    int before = few;
+    few = 1;
+    wmStatus status = wm_search_offers(context, problem, workspace_limit, out);
+    few = before;
+    return status;
+}
+
 void wm_found_free(wm_found *found) {
     free(found->candidate);
     free(found->refusal);

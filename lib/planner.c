@@ -66,16 +66,23 @@ int wm_follow_wisdom(wmContext *context, const wm_problem *problem, wmEffort eff
     return 0;
 }
 
-/* Both ends of one of the problem's buckets were tuned, and the same variant won them. */
+/* Both ends of the problem's bucket in that size were tuned. */
+static int find_ends(wmContext *context, const wm_problem *problem, const char *text, int which, wm_wise *low,
+                     wm_wise *high) {
+    char end[2][WM_PROBLEM_TEXT];
+    return wm_bucket_ends(text, which, end[0], end[1], sizeof end[0]) &&
+           wm_wisdom_find_text(context, problem->op, end[0], low) &&
+           wm_wisdom_find_text(context, problem->op, end[1], high);
+}
+
+/* The same variant won both ends of one of the problem's buckets. */
 static int follow_bucket(wmContext *context, const wm_problem *problem, wm_found *found) {
-    char text[WM_PROBLEM_TEXT], end[2][WM_PROBLEM_TEXT];
+    char text[WM_PROBLEM_TEXT];
+    wm_wise low, high;
     if (!wm_wisdom_any(context)) return 0;
     wm_problem_print(problem, text, sizeof text);
     for (int which = 0; which < WM_BUCKET_SIZES; which++) {
-        wm_wise low, high;
-        if (!wm_bucket_ends(text, which, end[0], end[1], sizeof text)) continue;
-        if (!wm_wisdom_find_text(context, problem->op, end[0], &low)) continue;
-        if (!wm_wisdom_find_text(context, problem->op, end[1], &high)) continue;
+        if (!find_ends(context, problem, text, which, &low, &high)) continue;
         if (strcmp(low.solver, high.solver) != 0 || low.version != high.version) continue;
         if (strcmp(low.knobs, high.knobs) != 0) continue;
         if (!take_named(found, wm_wisdom_solver(context, &low), low.knobs, 0)) continue;
@@ -99,6 +106,19 @@ static int follow_shipped(const wmContext *context, const wm_problem *problem, w
     return 1;
 }
 
+/* Wisdom may name any variant of the problem: then all are listed. */
+static int is_known(wmContext *context, const wm_problem *problem) {
+    char text[WM_PROBLEM_TEXT];
+    wm_wise low, high;
+    wm_problem_print(problem, text, sizeof text);
+    if (context->gpu && context->use_shipped && wm_shipped_find(&context->device, text)) return 1;
+    if (!wm_wisdom_any(context)) return 0;
+    int known = wm_wisdom_find_text(context, problem->op, text, &low);
+    for (int which = 0; which < WM_BUCKET_SIZES && !known; which++)
+        known = find_ends(context, problem, text, which, &low, &high);
+    return known;
+}
+
 static wmStatus no_wisdom(const wmContext *context, const wm_problem *problem) {
     char text[WM_PROBLEM_TEXT];
     wm_problem_print(problem, text, sizeof text);
@@ -120,7 +140,8 @@ wmStatus wm_search(wmContext *context, const wm_problem *problem, const wmPlanOp
         out->by = WM_BY_EMPTY;
         return WM_OK;
     }
-    WM_TRY(wm_search_offers(context, problem, options->workspace_limit, out));
+    int few = options->effort == WM_ESTIMATE && (options->fixed_choice || !is_known(context, problem));
+    WM_TRY((few ? wm_search_few : wm_search_offers)(context, problem, options->workspace_limit, out));
     if (out->count == 0) return wm_nobody_offers(context, problem, out);
     if (!options->fixed_choice) {
         int by_estimate = effort == WM_ESTIMATE, no_more = effort == WM_WISDOM_ONLY;

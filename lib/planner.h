@@ -32,6 +32,9 @@ typedef struct wm_found {
 /** Lists the candidates and the refusals; no candidate is no failure here. */
 wmStatus wm_search_offers(wmContext *context, const wm_problem *problem, int64_t workspace_limit, wm_found *out);
 
+/** The same with wm_offers_few. */
+wmStatus wm_search_few(wmContext *context, const wm_problem *problem, int64_t workspace_limit, wm_found *out);
+
 /**
  * The whole search by checked options. WM_ERR_UNSUPPORTED: no solver offers, and the sentence says why and what comes
  * nearest. Free *out in any case.

@@ -73,6 +73,12 @@ typedef struct wm_solver {
     void (*drop)(wmContext *context, void *state);
 } wm_solver;
 
+/**
+ * 1 while planning only estimates, on this thread: a solver that lists variants at a cost may then list its first few
+ * (for cuBLASLt each takes calls of the library).
+ */
+int wm_offers_few(void);
+
 /** All solvers built in, in the order of solvers.def. */
 const wm_solver *const *wm_solvers(int *count);
 

@@ -606,6 +606,18 @@ class CommandLine(ToolTest):
         self.assertIn("GFLOP/s", self.succeed("bench", "matmul f32 40x40x40", "--budget", "300", "--place", "cpu"))
         self.fail_with(1, "nonsense", "bench", "nonsense")
 
+    def test_bench_beside_cpu(self):
+        """The rows of the CPU come behind those of the place; here both are the CPU, so each solver comes twice."""
+        said = json.loads(self.succeed("bench", "fft c2c f32 60", "--json", "--budget", "200", "--place", "cpu",
+                                       "--beside-cpu"))
+        rows = said[0]["solvers"]
+        names = [row["solver"] for row in rows]
+        half = len(names) // 2
+        self.assertEqual(names[:half], names[half:])
+        self.assertTrue(all(row["place"] == "cpu" and row["seconds"] > 0 for row in rows))
+        self.assertTrue(all(row["fraction"] == 0 for row in rows[half:]))
+        self.assertTrue(all(row["choice"] == "" for row in rows[half:]))
+
     def test_bench_goes_on(self):
         """A list that was stopped is run from where it ended; a torn last line is cut off."""
         with open(self.path("list"), "w", encoding="utf-8") as file:

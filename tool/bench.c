@@ -27,7 +27,7 @@ typedef struct options {
     wm_common common;
     double budget;
     const char *solvers, *from, *into;
-    bool csv, early_stop, ceilings;
+    bool csv, early_stop, ceilings, beside_cpu;
 } options;
 
 // clang-format off
@@ -37,6 +37,7 @@ static const wm_flag flags[] = {
     {"--from",       WM_FLAG_TEXT,   offsetof(options, from),       "FILE", "problems, one a line, as in tune --from"},
     {"--early-stop", WM_FLAG_SWITCH, offsetof(options, early_stop), "",     "drop losers early, as planning does"},
     {"--ceilings",   WM_FLAG_SWITCH, offsetof(options, ceilings),   "",     "measure what the machine can do; fractions refer to it"},
+    {"--beside-cpu", WM_FLAG_SWITCH, offsetof(options, beside_cpu), "",     "then the CPU's solvers too, OpenBLAS and FFTW among them"},
     {"--csv",        WM_FLAG_SWITCH, offsetof(options, csv),        "",     "print comma-separated values, for records"},
     {"--into",       WM_FLAG_TEXT,   offsetof(options, into),       "FILE", "append those to FILE; what it holds is not run again"},
     {NULL,           WM_FLAG_SWITCH, 0,                             NULL,   NULL},
@@ -64,18 +65,45 @@ typedef struct bench {
     wm_bench_result got;
     double least;              /* seconds that the machine's ceilings leave it */
     const wm_candidate *rival; /* the fastest vendor's or reference's, NULL if none was timed */
+    int here;                  /* rows of the place; the rest are the CPU's beside it */
 } bench;
 
-static int run(const options *o, wmContext *context, const wm_ceilings *ceilings, const char *text, bench *b) {
+/* Where it runs. */
+typedef struct places {
+    wmContext *context, *beside; /* beside: the CPU, with --beside-cpu; else NULL */
+    wm_ceilings ceilings;        /* of the first */
+} places;
+
+/* The CPU's solvers on operands of the host. A problem that none of them does is no failure: the rows are missing. */
+static int run_beside(const wm_bench_options *options, wmContext *beside, bench *b) {
+    wm_bench_result more;
+    wm_problem problem;
+    if (wm_problem_parse(&problem, b->text, WM_PLACE_CPU) != WM_OK) return WM_EXIT_OK;
+    wmStatus status = wm_bench(beside, &problem, options, &more);
+    if (status == WM_ERR_UNSUPPORTED) return WM_EXIT_OK;
+    if (status != WM_OK) return wm_session_check(status);
+    wm_candidate *all = realloc(b->got.rows, (size_t)(b->got.count + more.count) * sizeof *all);
+    if (all) {
+        memcpy(all + b->got.count, more.rows, (size_t)more.count * sizeof *all);
+        b->got.rows = all;
+        b->got.count += more.count;
+    }
+    free(more.rows);
+    return all ? WM_EXIT_OK : wm_tool_fail("out of memory");
+}
+
+static int run(const options *o, const places *at, const char *text, bench *b) {
     wm_bench_options options = {.budget_ms = o->budget, .solvers = o->solvers, .early_stop = o->early_stop};
     memset(b, 0, sizeof *b);
-    int status = wm_session_check(wm_problem_parse(&b->problem, text, wmContextPlace(context)));
+    int status = wm_session_check(wm_problem_parse(&b->problem, text, wmContextPlace(at->context)));
     if (status) return status;
     (void)wm_problem_print(&b->problem, b->text, sizeof b->text);
-    b->least = wm_ceilings_least(ceilings, context, &b->problem);
-    status = wm_session_check(wm_bench(context, &b->problem, &options, &b->got));
+    b->least = wm_ceilings_least(&at->ceilings, at->context, &b->problem);
+    status = wm_session_check(wm_bench(at->context, &b->problem, &options, &b->got));
+    b->here = b->got.count;
+    if (!status && at->beside) status = run_beside(&options, at->beside, b);
     if (status) return status;
-    for (int i = 0; i < b->got.count; i++) {
+    for (int i = 0; i < b->here; i++) {
         const wm_candidate *row = &b->got.rows[i];
         bool timed = wm_measured_is_right(row) && row->solver->origin != WM_OURS;
         if (timed && (!b->rival || row->seconds < b->rival->seconds)) b->rival = row;
@@ -87,8 +115,13 @@ static double ratio_of(const bench *b, const wm_candidate *row) {
     return b->rival && wm_measured_is_right(row) ? b->rival->seconds / row->seconds : 0;
 }
 
+/* Ceilings are the place's, not those of a CPU beside it. */
 static double fraction_of(const bench *b, const wm_candidate *row) {
-    return wm_measured_is_right(row) ? b->least / row->seconds : 0;
+    return wm_measured_is_right(row) && row - b->got.rows < b->here ? b->least / row->seconds : 0;
+}
+
+static const char *place_of(const wm_candidate *row) {
+    return row->solver->place == WM_PLACE_GPU ? "gpu" : "cpu";
 }
 
 static int print_table(const bench *b) {
@@ -102,7 +135,7 @@ static int print_table(const bench *b) {
         char error[16] = "";
         char ceiling[16] = "";
         if (ratio_of(b, row) > 0) (void)snprintf(ratio, sizeof ratio, "%.2f", ratio_of(b, row));
-        if (wm_measured_is_right(row)) (void)snprintf(ceiling, sizeof ceiling, "%.2f", fraction_of(b, row));
+        if (fraction_of(b, row) > 0) (void)snprintf(ceiling, sizeof ceiling, "%.2f", fraction_of(b, row));
         if (wm_measured_is_right(row)) (void)snprintf(error, sizeof error, "%.3f", row->error);
         status = wm_table_add(&table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s%s%s", row->solver->name,
                               origins[row->solver->origin], m.knobs, m.time, m.rate_text, ceiling, ratio, error,
@@ -118,7 +151,7 @@ static int print_table(const bench *b) {
 
 static const char csv_head[] = "problem,solver,knobs,seconds,best_other_seconds,vs_best,error,bound_absolute,bound_"
                                "relative,verdict,spread,samples,"
-                               "rate,unit,estimate,choice,fraction,why,behind,waves,workspace\n";
+                               "rate,unit,estimate,choice,fraction,why,behind,waves,workspace,place\n";
 
 /* Whether planning by measurement or by estimate would take the row. */
 static const char *choice_of(const bench *b, int row) {
@@ -137,11 +170,11 @@ static void add_csv(wm_text *out, const bench *b) {
             if (*at == '"') *at = '\'';
         wm_text_add(
             out,
-            "\"%s\",%s,\"%s\",%.6e,%.6e,%.3f,%.4f,%.3e,%.3e,%s,%.4f,%d,%.5g,%s,%.4e,%s,%.4f,\"%s\",%.4f,%.4f,%zu\n",
+            "\"%s\",%s,\"%s\",%.6e,%.6e,%.3f,%.4f,%.3e,%.3e,%s,%.4f,%d,%.5g,%s,%.4e,%s,%.4f,\"%s\",%.4f,%.4f,%zu,%s\n",
             b->text, row->solver->name, m.knobs, row->seconds, b->rival ? b->rival->seconds : 0.0, ratio_of(b, row),
             row->error, bound.absolute, bound.relative, wm_verdict_name(row->verdict), row->spread, row->samples,
             m.rate, m.unit, row->offer.seconds, choice_of(b, i), fraction_of(b, row), why, row->behind,
-            row->offer.waves, row->offer.workspace);
+            row->offer.waves, row->offer.workspace, place_of(row));
     }
 }
 
@@ -166,6 +199,7 @@ static void print_json(wm_json *json, const bench *b) {
         wm_measured m = wm_measured_of(&b->problem, row);
         wm_json_open(json, NULL, '{');
         wm_json_string(json, "solver", row->solver->name);
+        wm_json_string(json, "place", place_of(row));
         wm_json_string(json, "origin", origins[row->solver->origin]);
         wm_json_string(json, "knobs", m.knobs);
         wm_json_number(json, "seconds", row->seconds);
@@ -188,10 +222,9 @@ static void print_json(wm_json *json, const bench *b) {
 }
 
 /* Benches and prints one problem; counts wrong and failed rows. */
-static int bench_one(const options *o, wmContext *context, const wm_ceilings *ceilings, const char *text, wm_json *json,
-                     int *bad) {
+static int bench_one(const options *o, const places *at, const char *text, wm_json *json, int *bad) {
     bench b;
-    int status = run(o, context, ceilings, text, &b);
+    int status = run(o, at, text, &b);
     for (int i = 0; !status && i < b.got.count; i++) {
         *bad += b.got.rows[i].verdict == WM_WRONG || b.got.rows[i].verdict == WM_FAILED;
     }
@@ -206,7 +239,7 @@ static int bench_one(const options *o, wmContext *context, const wm_ceilings *ce
     return status;
 }
 
-static int bench_all(const options *o, wmContext *context, const wm_ceilings *ceilings, const wm_list *list) {
+static int bench_all(const options *o, const places *at, const wm_list *list) {
     int bad = 0;
     wm_text text = {.data = NULL};
     wm_json json = {.text = &text};
@@ -216,7 +249,7 @@ static int bench_all(const options *o, wmContext *context, const wm_ceilings *ce
     wm_progress_begin(list->count);
     for (int i = 0; !status && i < list->count; i++) {
         wm_progress_step(i, list->entry[i].problem);
-        status = bench_one(o, context, ceilings, list->entry[i].problem, &json, &bad);
+        status = bench_one(o, at, list->entry[i].problem, &json, &bad);
         (void)fflush(stdout);
     }
     wm_progress_end();
@@ -229,23 +262,25 @@ static int bench_all(const options *o, wmContext *context, const wm_ceilings *ce
 
 int wm_command_bench(int argc, char **argv) {
     options o = {.budget = 0};
-    wmContext *context = NULL;
+    places at = {.context = NULL};
     wm_list list = {NULL, 0, 0};
-    wm_ceilings ceilings = {.copy = 0};
     int status = wm_options_parse(&syntax, argc, argv, &o);
     if (!status && o.budget < 0) status = wm_tool_usage("--budget %g is to be above 0", o.budget);
     if (o.into) o.csv = true;
     if (!status && o.csv && o.common.json) status = wm_tool_usage("--csv and --json exclude each other");
     if (status) return status;
-    status = wm_session_open(&context, o.common.place);
+    status = wm_session_open(&at.context, o.common.place);
+    if (!status && o.beside_cpu) status = wm_session_open(&at.beside, "cpu");
     bool listed = o.common.count || o.from;
     /* All strings are parsed before the first is run: a slip in the last must not cost the time of the others. */
-    if (!status && (listed || !o.ceilings)) status = wm_list_collect(&list, wmContextPlace(context), &o.common, o.from);
+    if (!status && (listed || !o.ceilings))
+        status = wm_list_collect(&list, wmContextPlace(at.context), &o.common, o.from);
     if (!status && o.into) status = wm_resume(&list, o.into, csv_head);
-    if (!status && o.ceilings) status = wm_ceilings_measure(context, &ceilings);
-    if (!status && o.ceilings && !listed) status = wm_ceilings_print(&ceilings, o.common.json, o.csv);
-    if (!status && listed) status = bench_all(&o, context, &ceilings, &list);
+    if (!status && o.ceilings) status = wm_ceilings_measure(at.context, &at.ceilings);
+    if (!status && o.ceilings && !listed) status = wm_ceilings_print(&at.ceilings, o.common.json, o.csv);
+    if (!status && listed) status = bench_all(&o, &at, &list);
     wm_list_free(&list);
-    wmContextDestroy(context);
+    wmContextDestroy(at.beside);
+    wmContextDestroy(at.context);
     return status;
 }

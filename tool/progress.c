@@ -18,7 +18,7 @@ static struct {
     pthread_cond_t wake;
     int64_t total, done;
     char label[80];
-    struct timespec step_began;
+    struct timespec began, step_began;
     bool ending;
     /* The main thread's own. */
     pthread_t thread;
@@ -31,15 +31,27 @@ static double seconds_since(const struct timespec *then) {
     return (double)(now.tv_sec - then->tv_sec) + 1e-9 * (double)(now.tv_nsec - then->tv_nsec);
 }
 
-/* One line: [########----------------] 3/9  fft c2c f32 … (4 s). Written at once, so that it is never half there. */
+void wm_progress_left(int64_t done, int64_t total, double elapsed, char *out, size_t room) {
+    double left = done > 0 ? elapsed / (double)done * (double)(total - done) : -1;
+    *out = 0;
+    if (left >= 0 && left < 90) (void)snprintf(out, room, ", about %.0f s left", left);
+    if (left >= 90 && left < 5400) (void)snprintf(out, room, ", about %.0f min left", left / 60);
+    if (left >= 5400) (void)snprintf(out, room, ", about %.1f h left", left / 3600);
+}
+
+/* One line: [########----------------] 3/9  fft c2c f32 … (4 s, about 2 min left). Written at once, so that it is never
+ * half there. */
 static void draw(double age) {
     char line[256];
+    char left[48];
     char filled[BAR + 1];
     int full = bar.total > 0 ? (int)(BAR * bar.done / bar.total) : 0;
     for (int i = 0; i < BAR; i++) filled[i] = i < full ? '#' : '-';
     filled[BAR] = 0;
-    int length = snprintf(line, sizeof line, "\r\033[K[%s] %lld/%lld  %s (%.0f s)", filled, (long long)bar.done,
-                          (long long)bar.total, bar.label, age);
+    /* By what is done, so without the step under way: else the guess would fall with every second of a long step. */
+    wm_progress_left(bar.done, bar.total, seconds_since(&bar.began) - age, left, sizeof left);
+    int length = snprintf(line, sizeof line, "\r\033[K[%s] %lld/%lld  %s (%.0f s%s)", filled, (long long)bar.done,
+                          (long long)bar.total, bar.label, age, left);
     (void)!write(STDERR_FILENO, line, (size_t)length);
 }
 
@@ -74,7 +86,8 @@ void wm_progress_begin(int64_t total) {
     bar.done = 0;
     bar.label[0] = 0;
     bar.ending = false;
-    (void)clock_gettime(CLOCK_MONOTONIC, &bar.step_began);
+    (void)clock_gettime(CLOCK_MONOTONIC, &bar.began);
+    bar.step_began = bar.began;
     if (pthread_condattr_init(&attributes) != 0) return;
     (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     (void)pthread_cond_init(&bar.wake, &attributes);

@@ -118,6 +118,38 @@ static void put_summary(FILE *to, const wm_results *r) {
     (void)fputs("</table>\n<p>Ratios of times, other / ours: above 1 ours is faster.</p>\n", to);
 }
 
+/* How planning chose, where the files tell: by measuring against the best of the others, by estimate against the best.
+ */
+static void put_choices(FILE *to, const wm_results *r) {
+    bool begun = false;
+    for (int class = 0; class < r->classes; class ++) {
+        int tuned = 0, guessed = 0, near = 0;
+        double tuned_logs = 0, guessed_logs = 0;
+        for (int i = 0; i < r->count; i++) {
+            const wm_result *row = &r->row[i];
+            if (row->class != class) continue;
+            double best = fmin(row->ours.seconds > 0 ? row->ours.seconds : INFINITY,
+                               row->other.seconds > 0 ? row->other.seconds : INFINITY);
+            if (row->tuned > 0 && row->other.seconds > 0) tuned++, tuned_logs += log(row->other.seconds / row->tuned);
+            if (!(row->guessed > 0) || isinf(best)) continue;
+            guessed++;
+            near += row->guessed <= 1.05 * best;
+            guessed_logs += log(row->guessed / best);
+        }
+        if (!tuned && !guessed) continue;
+        if (!begun)
+            (void)fputs("<h2>How planning chose</h2>\n<table>\n<tr><th>class<th>tuned<th>others / tuned<th>estimated"
+                        "<th>within 5 % of the best<th>estimated / best</tr>\n",
+                        to);
+        begun = true;
+        (void)fputs("<tr><td>", to);
+        wm_svg_text(to, r->class[class]);
+        (void)fprintf(to, "<td>%d<td>%.3f<td>%d<td>%.3f<td>%.3f</tr>\n", tuned, exp(tuned_logs / fmax(tuned, 1)),
+                      guessed, near / fmax(guessed, 1), exp(guessed_logs / fmax(guessed, 1)));
+    }
+    if (begun) (void)fputs("</table>\n<p>Geometric means of ratios of times.</p>\n", to);
+}
+
 /* ---- Ratios: a bar a problem, from 1 to the left or the right ---- */
 
 static void put_ratios(FILE *to, const wm_results *r, int class) {
@@ -148,11 +180,14 @@ static void put_ratios(FILE *to, const wm_results *r, int class) {
                       1e6 * row->other.seconds);
         (void)fputs("</title></rect>\n", to);
         (void)snprintf(text, sizeof text, "%.2f", ratio);
-        wm_svg_label(to, ratio < 1 ? end - 4 : end + 4, y + 11, ratio < 1 ? "end" : "start", "soft", text);
+        if (row->ours.fraction > 0)
+            (void)snprintf(text, sizeof text, "%.2f · %.2g %%", ratio, 100 * row->ours.fraction);
+        wm_svg_label(to, fmax(middle, end) + 4, y + 11, "start", "soft", text);
         y += ROW;
     }
     put_line(to, "one", middle, 4, middle, y + 2);
-    wm_svg_label(to, middle, y + 18, "middle", "soft", "1: as fast as the best of the others");
+    wm_svg_label(to, middle, y + 18, "middle", "soft",
+                 "1: as fast as the best of the others; %: of what the machine's ceilings allow");
     (void)fputs("</svg>\n", to);
 }
 
@@ -361,6 +396,7 @@ static void put_page(FILE *to, const void *data) {
         (void)fputs("</pre>\n", to);
     }
     put_summary(to, now);
+    put_choices(to, now);
     if (before) put_moves(to, now, before);
     put_roofline(to, now, WM_MATMUL, "Matrix products under their roofs", room);
     put_roofline(to, now, WM_FFT, "Transforms under their roofs", room);

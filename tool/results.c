@@ -11,7 +11,7 @@
 #include "fail.h"
 
 /* The columns that are read; `needed` ones must be in the header. */
-enum { PROBLEM, SOLVER, SECONDS, OTHER, VERDICT, COLUMNS };
+enum { PROBLEM, SOLVER, SECONDS, OTHER, VERDICT, CHOICE, FRACTION, PLACE, COLUMNS };
 static const struct {
     const char *names[3]; /* the present one, then those of older files */
     bool needed;
@@ -21,6 +21,9 @@ static const struct {
     [SECONDS] = {{"seconds"},                              true },
       [OTHER] = {{"best_other_seconds", "vendor_seconds"}, false},
     [VERDICT] = {{"verdict"},                              false},
+      [CHOICE] = {{"choice"},                               false},
+    [FRACTION] = {{"fraction"},                             false},
+      [PLACE] = {{"place"},                                false},
 };
 
 int wm_csv_cut(char *line, char *field[WM_CSV_FIELDS]) {
@@ -105,12 +108,19 @@ static bool is_ours(const char *name) {
 /* Rows of ours tell the time of the best other, not who it was: a row of its own does. */
 static const char unnamed[] = "best of the others";
 
-static void keep(wm_best *best, const char *solver, double seconds) {
+static void keep(wm_best *best, const char *solver, double seconds, const char *fraction) {
     bool known = best->seconds > 0;
     if (!(seconds > 0) || (known && best->seconds < seconds)) return;
     if (known && best->seconds == seconds && solver == unnamed) return;
     best->seconds = seconds;
+    best->fraction = fraction ? strtod(fraction, NULL) : 0;
     (void)snprintf(best->solver, sizeof best->solver, "%s", solver);
+}
+
+static void keep_choice(wm_result *row, const char *choice, double seconds) {
+    bool both = strcmp(choice, "both") == 0;
+    if (both || strcmp(choice, "measure") == 0) row->tuned = seconds;
+    if (both || strcmp(choice, "estimate") == 0) row->guessed = seconds;
 }
 
 static int read_row(reader *r, char **field, int count) {
@@ -127,9 +137,13 @@ static int read_row(reader *r, char **field, int count) {
     if (!row) return wm_tool_fail("out of memory");
     row->op = problem.op;
     row->cost = wm_problem_cost(&problem);
+    double seconds = strtod(value[SECONDS], NULL);
+    if (value[PLACE] && !row->place[0]) (void)snprintf(row->place, sizeof row->place, "%s", value[PLACE]);
+    if (value[PLACE] && strcmp(value[PLACE], row->place) != 0) return WM_EXIT_OK;
     bool right = !value[VERDICT] || strcmp(value[VERDICT], "good") == 0 || strcmp(value[VERDICT], "slow") == 0;
-    if (right) keep(is_ours(value[SOLVER]) ? &row->ours : &row->other, value[SOLVER], strtod(value[SECONDS], NULL));
-    if (value[OTHER]) keep(&row->other, unnamed, strtod(value[OTHER], NULL));
+    if (right) keep(is_ours(value[SOLVER]) ? &row->ours : &row->other, value[SOLVER], seconds, value[FRACTION]);
+    if (right && value[CHOICE]) keep_choice(row, value[CHOICE], seconds);
+    if (value[OTHER]) keep(&row->other, unnamed, strtod(value[OTHER], NULL), NULL);
     return WM_EXIT_OK;
 }
 

@@ -9,6 +9,7 @@
 typedef struct wm_best {
     char solver[48];
     double seconds;
+    double fraction; /* of what the machine's ceilings allow; 0: not told */
 } wm_best;
 
 typedef struct wm_result {
@@ -17,6 +18,8 @@ typedef struct wm_result {
     wm_op op;
     wm_cost cost;
     wm_best ours, other;
+    char place[4];         /* "gpu", "cpu"; "": not told. Rows of another place, benched beside it, do not count */
+    double tuned, guessed; /* seconds of what planning takes by measuring and by estimate; 0: not told */
 } wm_result;
 
 typedef struct wm_results {

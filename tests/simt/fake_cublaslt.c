@@ -66,6 +66,9 @@ typedef struct algorithm {
 _Static_assert(sizeof(layout) <= sizeof(wm_lt_layout) && sizeof(desc) <= sizeof(wm_lt_desc), "they fit");
 _Static_assert(sizeof(preference) <= sizeof(wm_lt_preference) && sizeof(algorithm) <= sizeof(wm_lt_algo), "they fit");
 
+/* How many algorithms the heuristic was asked for, and how many checks were made. */
+EXPORT int wm_fake_lt_asked, wm_fake_lt_checks;
+
 EXPORT int cublasLtGetProperty(int part, int *value) {
     *value = part == 0 ? 13 : 0;
     return SUCCESS;
@@ -220,6 +223,7 @@ static int check(const desc *x, const layout *a, const layout *b, const layout *
 EXPORT int cublasLtMatmulAlgoCheck(void *handle, desc *x, layout *a, layout *b, layout *c, layout *d,
                                    const algorithm *algo, wm_lt_result *out) {
     int status = handle ? check(x, a, b, c, d) : INVALID_VALUE;
+    wm_fake_lt_checks++;
     if (status) return status;
     out->workspace = algo->config[WM_LT_CONFIG_ID] == SPLIT ? 1001 : 0;
     out->state = SUCCESS;
@@ -237,7 +241,8 @@ static int32_t alignments(const preference *x) {
 EXPORT int cublasLtMatmulAlgoGetHeuristic(void *handle, desc *x, layout *a, layout *b, layout *c, layout *d,
                                           preference *wish, int wanted, wm_lt_result *out, int *count) {
     static const int ids[] = {GAUSSIAN, PLAIN, PLAIN, SPLIT, ROUNDING, IN_PLACE_ONLY, SPLIT};
-    int status = check(x, a, b, c, d);
+    int status = check(x, a, b, c, d), checks = wm_fake_lt_checks;
+    wm_fake_lt_asked += wanted;
     *count = 0;
     for (int i = 0; i < (int)(sizeof ids / sizeof *ids) && *count < wanted && !status; i++) {
         wm_lt_result *r = &out[(*count)++];
@@ -255,6 +260,7 @@ EXPORT int cublasLtMatmulAlgoGetHeuristic(void *handle, desc *x, layout *a, layo
         r->state = cublasLtMatmulAlgoCheck(handle, x, a, b, c, d, algo, r);
         if (i == 6) r->state = NOT_SUPPORTED;
     }
+    wm_fake_lt_checks = checks; /* its own are not the caller's */
     return status;
 }
 

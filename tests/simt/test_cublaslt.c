@@ -4,6 +4,7 @@
  * problems, every combination of op, order and batch, mixed scalars, and knobs that the library does not know.
  */
 #include "simt_gpu.h"
+#include "lib/planner.h"
 #include "reference/number.h"
 #include "tests/walk/walk.h"
 
@@ -100,6 +101,35 @@ static void right_offers(wmContext *context) {
     expect(strstr(wmLastError(), "CUBLAS_STATUS_INVALID_VALUE") != NULL, "its sentence");
     wm_cublaslt.drop(context, state);
     wm_cublaslt.drop(context, NULL);
+}
+
+extern int wm_fake_lt_asked, wm_fake_lt_checks;
+
+/* Planning by estimate asks for 4 algorithms; for all 16 only where it may take none of those. */
+static void few_are_asked_for(wmContext *context) {
+    static const struct {
+        const char *problem;
+        int few, asked, most_checks, offers;
+    } cases[] = {
+        {"matmul f32 20x30x40",        1, 4,  2, 2},
+        {"matmul f32 20x30x40",        0, 16, 3, 2},
+        {"matmul f16 5x7x16 act=relu", 1, 4,  1, 1},
+        {"matmul c128 20x30x40",       1, 4,  1, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        wm_problem problem;
+        wm_found found;
+        expect(wm_problem_parse(&problem, cases[i].problem, WM_PLACE_GPU) == WM_OK, cases[i].problem);
+        wm_fake_lt_asked = wm_fake_lt_checks = 0;
+        expect((cases[i].few ? wm_search_few : wm_search_offers)(context, &problem, 0, &found) == WM_OK, "a search");
+        if (wm_fake_lt_asked != cases[i].asked || wm_fake_lt_checks > cases[i].most_checks ||
+            found.count != cases[i].offers) {
+            printf("%s: asked for %d, %d checks, %d offers\n", cases[i].problem, wm_fake_lt_asked, wm_fake_lt_checks,
+                   found.count);
+            expect(0, "few are asked for");
+        }
+        wm_found_free(&found);
+    }
 }
 
 static void refused(wmContext *context) {
@@ -202,6 +232,7 @@ int main(int argc, char **argv) {
     if (argc == 1) {
         every_layout(context);
         right_offers(context);
+        few_are_asked_for(context);
         refused(context);
         fp8(context);
         mixed_scalars(context);
