@@ -23,8 +23,8 @@ static wmStatus check_points(const wmRandomDesc *d) {
     if (d->dimensions < 0 || d->dimensions > WM_SOBOL_DIMENSIONS)
         return wm_fail(WM_ERR_UNSUPPORTED, "dimensions is %lld; 1 to %d", (long long)d->dimensions,
                        WM_SOBOL_DIMENSIONS);
-    if (d->generator == WM_SOBOL32 && d->type == WM_U64)
-        return wm_fail(WM_ERR_UNSUPPORTED, "type is u64; the points of sobol32 have 32 bits");
+    if (d->generator == WM_SOBOL32 && (d->type == WM_U64 || d->type == WM_I64))
+        return wm_fail(WM_ERR_UNSUPPORTED, "type is %s; the points of sobol32 have 32 bits", wmTypeName(d->type));
     if (d->sequence != WM_SEQ_COUNTER)
         return wm_fail(WM_ERR_UNSUPPORTED, "sequence is curand; Sobol' points come in counter order");
     return WM_OK;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Test vectors of distributions by the other ciphers, from docs/random.md and docs/distributions.md alone.
+"""Test vectors of distributions by the other ciphers and of Sobol' points, from docs/random.md and docs/distributions.md alone.
 
     python3 tests/cipher_vectors.py > tests/cipher_vectors.h
 
@@ -85,6 +85,30 @@ def values(key, i):
             ["%du" % coins, law.hexed(rounded, law.F32)])
 
 
+def coordinate(n, bits):
+    """Of dimension 0, whose direction numbers are the powers of 1/2: the Gray code's digits behind the point."""
+    gray = n ^ n >> 1
+    return sum(1 << bits - 1 - j for j in range(bits) if gray >> j & 1)
+
+
+def quantiles(n, bits):
+    x = coordinate(n, bits)
+    whole = x if bits == 64 else x << 32 | 1 << 31
+    k, top = whole >> 12, (1 << 52) - 1
+    mirrored, log = top - k, law.minus_log_u
+    third = law.nearest(Fraction(1, 6), law.F64)
+    floats = [law.r64(law.square64(mirrored) * third), -log(2 * k) if k < mirrored else log(2 * mirrored),
+              law.r64(log(mirrored) - log(k)), law.tangent(k), -law.log64(log(k)), law.weibull(mirrored, Fraction(7, 4))]
+    return [law.hexed(v, law.F64) for v in floats] + ["%dull" % law.geometric(mirrored, Fraction(0.3)),
+                                                      "%dull" % (whole * 10**9 >> 64)]
+
+
+def sobol_rows():
+    for bits, name in ((32, "WM_SOBOL32"), (64, "WM_SOBOL64")):
+        for n in [0, 1, 2, 3, 5, 11, 100, 65535, 1000003, 2**31 + 7, 2**32 - 1] + ([2**40 + 1, 2**63 + 3] if bits == 64 else []):
+            yield ["0ull", "0x%xull" % n, "0u", name] + quantiles(n, bits)
+
+
 def main():
     print("/* SPDX-License-Identifier: Apache-2.0 */")
     print("/* Made by tests/cipher_vectors.py from the specification; not by the code under test. */")
@@ -95,6 +119,8 @@ def main():
         for key, i, start in law.places():
             rows.append(start + [name] + values(key, i))
     law.table("cipher_vectors", FIELDS, rows)
+    law.table("sobol_vectors", "int generator; double exponential, laplace, logistic, cauchy, gumbel, weibull; "
+              "unsigned long long geometric, integer;", sobol_rows())
     print("/* clang-format on */")
 
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Distributions by other ciphers than the default, through the public calls on the CPU place: the vectors of an
- * independent slow program; slices, threads and keys in memory; what is refused.
+ * Distributions by other ciphers than the default, and of Sobol' points, through the public calls on the CPU place: the
+ * vectors of an independent slow program; slices, threads and keys in memory; what is refused.
  */
 #include "reference/number.h"
 
@@ -30,12 +30,11 @@ static wmRandomDesc desc_of(wmDistribution distribution, wmType type, int genera
     return desc;
 }
 
-/* One element of a vector's key and place, as a double; integers through *whole. */
-static double element(size_t k, wmDistribution distribution, wmType type, wmRandomArgs args, uint64_t *whole) {
-    wmRandomDesc desc = desc_of(distribution, type, cipher_vectors[k].generator);
+/* One element, as a double; integers through *whole. */
+static double element_of(int generator, wmDistribution distribution, wmType type, wmRandomArgs args, uint64_t *whole) {
+    wmRandomDesc desc = desc_of(distribution, type, generator);
     unsigned char out[8] = {0};
     args.out = out, args.count = 1;
-    args.key = (wmRandomKey){cipher_vectors[k].seed, cipher_vectors[k].substream};
     if (wmRandom(context, &desc, &args, NULL) != WM_OK) fail_msg("%s", wmLastError());
     if (whole) {
         *whole = 0;
@@ -43,6 +42,12 @@ static double element(size_t k, wmDistribution distribution, wmType type, wmRand
         return 0;
     }
     return wm_number_load(type, out, 0).re;
+}
+
+/* Of a vector's key and generator. */
+static double element(size_t k, wmDistribution distribution, wmType type, wmRandomArgs args, uint64_t *whole) {
+    args.key = (wmRandomKey){cipher_vectors[k].seed, cipher_vectors[k].substream};
+    return element_of(cipher_vectors[k].generator, distribution, type, args, whole);
 }
 
 static wmRandomArgs at(size_t k) {
@@ -92,6 +97,75 @@ static void integers(void **unused) {
         args.span = (uint64_t)1 << 33, args.offset = cipher_vectors[k].i % args.span;
         element(k, WM_RANDOM_PERMUTATION, WM_U64, args, &x);
         assert_true(x == cipher_vectors[k].place);
+    }
+}
+
+static void points(void **unused) {
+    (void)unused;
+    for (size_t k = 0; k < COUNT(sobol_vectors); k++) {
+        wmRandomArgs args = wmRandomArgsDefault(NULL, 1, wmRandomKeyMake(1));
+        int g = sobol_vectors[k].generator;
+        uint64_t x = 0;
+        args.offset = sobol_vectors[k].i, args.rate = 3, args.shape = 1.75, args.p = 0.3, args.span = 1000000000;
+        assert_true(element_of(g, WM_RANDOM_EXPONENTIAL, WM_F64, args, NULL) == sobol_vectors[k].exponential);
+        assert_true(element_of(g, WM_RANDOM_LAPLACE, WM_F64, args, NULL) == sobol_vectors[k].laplace);
+        assert_true(element_of(g, WM_RANDOM_LOGISTIC, WM_F64, args, NULL) == sobol_vectors[k].logistic);
+        assert_true(element_of(g, WM_RANDOM_CAUCHY, WM_F64, args, NULL) == sobol_vectors[k].cauchy);
+        assert_true(element_of(g, WM_RANDOM_GUMBEL, WM_F64, args, NULL) == sobol_vectors[k].gumbel);
+        assert_true(element_of(g, WM_RANDOM_WEIBULL, WM_F64, args, NULL) == sobol_vectors[k].weibull);
+        element_of(g, WM_RANDOM_GEOMETRIC, WM_U32, args, &x);
+        assert_true(x == sobol_vectors[k].geometric);
+        element_of(g, WM_RANDOM_INTEGERS, WM_U32, args, &x);
+        assert_true(x == sobol_vectors[k].integer);
+    }
+}
+
+static double law_of(wmDistribution d, double x) {
+    switch (d) {
+    case WM_RANDOM_EXPONENTIAL:
+        return -expm1(-x);
+    case WM_RANDOM_LOGNORMAL:
+        return 0.5 * erfc(-log(x) * sqrt(0.5));
+    case WM_RANDOM_LAPLACE:
+        return x < 0 ? exp(x) / 2 : 1 - exp(-x) / 2;
+    case WM_RANDOM_LOGISTIC:
+        return 1 / (1 + exp(-x));
+    case WM_RANDOM_CAUCHY:
+        return 0.5 + atan(x) / acos(-1);
+    case WM_RANDOM_GUMBEL:
+        return exp(-exp(-x));
+    default:
+        return -expm1(-pow(x, 1.75));
+    }
+}
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Of 2^m points one lies in each part of the law of probability 2^-m. */
+static void points_keep_their_spread(void **unused) {
+    enum { N = 1 << 12, DIMENSIONS = 3 };
+    static double out[N * DIMENSIONS], one[N];
+    static const wmDistribution laws[] = {WM_RANDOM_EXPONENTIAL, WM_RANDOM_LOGNORMAL, WM_RANDOM_LAPLACE,
+                                          WM_RANDOM_LOGISTIC,    WM_RANDOM_CAUCHY,    WM_RANDOM_GUMBEL,
+                                          WM_RANDOM_WEIBULL};
+    (void)unused;
+    for (int trial = 0; trial < 2 * (int)COUNT(laws); trial++) {
+        wmRandomDesc desc = desc_of(laws[trial / 2], WM_F64, trial % 2 ? WM_SOBOL64 : WM_SOBOL32);
+        wmRandomArgs args = wmRandomArgsDefault(out, (int64_t)N * DIMENSIONS, wmRandomKeyMake(5));
+        desc.dimensions = DIMENSIONS, desc.scramble = trial % 2 ? WM_SCRAMBLE_OWEN : WM_SCRAMBLE_NONE;
+        args.shape = 1.75;
+        if (wmRandom(context, &desc, &args, NULL) != WM_OK) fail_msg("%s", wmLastError());
+        for (int d = 0; d < DIMENSIONS; d++) {
+            for (int i = 0; i < N; i++) one[i] = out[i * DIMENSIONS + d];
+            qsort(one, N, sizeof *one, ascending);
+            for (int i = 0; i < N; i++) {
+                double u = law_of(laws[trial / 2], one[i]) * N;
+                assert_true(u >= i - 1e-6 && u <= i + 1 + 1e-6);
+            }
+        }
     }
 }
 
@@ -165,10 +239,8 @@ static int tear_down(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(floats),
-        cmocka_unit_test(integers),
-        cmocka_unit_test(permutations_go_round),
-        cmocka_unit_test(vectors_in_rows),
+        cmocka_unit_test(floats),          cmocka_unit_test(integers), cmocka_unit_test(permutations_go_round),
+        cmocka_unit_test(vectors_in_rows), cmocka_unit_test(points),   cmocka_unit_test(points_keep_their_spread),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

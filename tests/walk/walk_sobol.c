@@ -2,6 +2,8 @@
 /* Sobol' points: every coordinate from its point's Gray code, one exclusive or a bit. */
 #include "walk_random.h"
 
+#include "reference/random_quantile_job.h"
+
 #include <warpmath/device/sobol.h>
 
 #include <math.h>
@@ -25,7 +27,17 @@ static uint64_t coordinate(const wmRandomDesc *d, const void *directions, wmRand
     return (uint64_t)wmScramble32((int)d->scramble, (unsigned)(x >> 32), seed) << 32;
 }
 
+/* What a draw of the first solver for Sobol' points may be. */
+static int is_simple(const wmRandomDesc *d) {
+    return d->distribution <= WM_RANDOM_NORMAL && wmTypeSize(d->type) >= 4 && !d->interval && !d->accuracy;
+}
+
 static void expected(const wmRandomDesc *d, const wmRandomArgs *args, uint64_t x, unsigned char *out) {
+    if (!is_simple(d)) {
+        wm_quantile_job job = wm_quantile_job_make(d, args);
+        wm_quantile_value(&job.element, job.wide, x, out);
+        return;
+    }
     unsigned high = (unsigned)(x >> 32);
     wmRangeF32 narrow = wmRangeMakeF32((float)args->low, (float)args->high);
     wmRangeF64 range = wmRangeMakeF64(args->low, args->high);
@@ -64,17 +76,26 @@ static void one(walk *w, const void *directions, int64_t count, uint64_t offset,
     size_t element = wmTypeSize(d->type);
     int64_t extent = walk_rows_extent(d, count);
     walk_buffer out = walk_new(w, (size_t)extent * element, shift * element);
-    if (!out.device) return;
+    walk_buffer state = walk_new(w, sizeof(wmRandomState), 0);
+    if (!out.device || !state.device) return;
     wm_args args = {.random = wmRandomArgsDefault(out.device, count, wmRandomKeyMake(walk_draw(w)))};
     args.random.offset = offset;
     args.random.low = parameters ? -2.5 : 0;
     args.random.high = parameters ? 7.25 : 1;
     args.random.mean = parameters ? 3 : 0;
     args.random.std = parameters ? 0.5 : 1;
+    args.random.span = parameters ? 100 : 0, args.random.p = parameters ? 0.01 : 0.5;
+    if (d->distribution == WM_RANDOM_INTEGERS && !parameters && d->type == WM_I16) args.random.base = INT16_MIN;
+    args.random.shape = parameters ? 2.5 : 0.75, args.random.scale = parameters ? 3 : 1;
+    args.random.location = parameters ? -1 : 0, args.random.rate = parameters ? 4 : 1;
+    wmRandomKey key = args.random.key;
+    if (d->key_source == WM_KEY_DEVICE) walk_lend_state(w, &args.random, &state);
     if (walk_run(w, &args)) {
         walk_receive(w, &out);
+        if (d->key_source == WM_KEY_DEVICE) walk_take_state(w, &args.random, &state, key, offset);
         judge(w, &args.random, directions, out.host, extent);
     }
+    walk_free(w, &state);
     walk_free(w, &out);
 }
 
