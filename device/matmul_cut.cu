@@ -121,19 +121,23 @@ static int offer(wmContext *context, const wm_problem *problem, wm_offer *out, i
     if (d->a.type != d->b.type) return wm_refuse(why, "the types of A and B differ");
     if (!wm_matrix_is_vector(&d->a) || !wm_matrix_is_vector(&d->b))
         return wm_refuse(why, "A or B is not 16-byte aligned in pointer, ld and batch stride");
-    for (int row = 0; row < ROWS; row++)
+    product x = product_of(d);
+    double enough = 4.0 * wm_context_device(context)->multiprocessors;
+    for (int row = 0; row < ROWS; row++) {
+        if (rows[row].n > 64 && (x.a.rows <= 64 || x.b.rows <= 64)) continue; /* half of the tile would be empty */
         for (int blocks = 1; blocks <= MOST_BLOCKS && count < capacity; blocks *= 2) {
             wm_offer variant = {};
             variant.knob[0] = rows[row].n;
             variant.knob[1] = blocks;
             wm_cut_job job = shape_of(d, &variant);
-            if (units_of(&job) * blocks >= WM_WGMMA_MOST || job.plain.rows > 1 << 15 ||
-                (blocks > 1 && job.plain.steps < blocks))
-                break;
+            double units = units_of(&job) * blocks;
+            if (units >= WM_WGMMA_MOST || (d->triangle && job.plain.rows > 1 << 15)) break;
+            if (blocks > 1 && (job.plain.steps < blocks || units / 2 >= enough)) break;
             variant.capturable = variant.concurrent = 1;
             variant.seconds = estimate(context, d, &variant);
             out[count++] = variant;
         }
+    }
     return count ? count : wm_refuse(why, "it has 2^31 blocks or more");
 }
 
