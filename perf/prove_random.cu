@@ -147,6 +147,9 @@ static const draw draws[] = {
     {"random gamma f32 gen=philox4x64-10",                  2.5,  0},
     {"random permutation u64 gen=threefry4x64-20",          0,    0},
     {"random normal_vectors f32 gen=threefry2x32-20",       0,    0},
+    {"random exponential f32 gen=sobol32 dims=8",           0,    0},
+    {"random integers u8 gen=sobol32 dims=3 scramble=owen", 0,    0},
+    {"random laplace f64 gen=sobol64 dims=3",               0,    0},
 };
 
 enum { CATEGORIES = 37, LENGTH = 4, PERIOD = 1 << 20, CPU_MOST = 1 << 18 };
