@@ -270,8 +270,13 @@ static void texts_compile(void **state) {
     (void)state;
     static const char stage[] = "#define WM_FFT_STAGE_F64 0\n#include \"device/fft_stage.cuh\"\n";
     static const char stage_f64[] = "#define WM_FFT_STAGE_F64 1\n#include \"device/fft_stage.cuh\"\n";
-    const char *why = NULL;
-    if (!wm_jit_ready(NULL, &why)) {
+    const char *why = "the sanitizers would watch a compiler for half a minute";
+#ifdef __SANITIZE_ADDRESS__
+    int ready = 0;
+#else
+    int ready = wm_jit_ready(NULL, &why);
+#endif
+    if (!ready) {
         print_message("%s\n", why);
         return;
     }

@@ -6,6 +6,7 @@
  * plans leave nothing behind. On the CPU place, under the emulation, and on a GPU ("gpu").
  */
 #include "fft_place.h"
+#include "reference/number.h"
 
 #include <malloc.h>
 
@@ -309,6 +310,48 @@ static void stay_in_their_array(void **state) {
     }
 }
 
+/* ---- 16 bits ---- */
+
+/** Error of the f16 or bf16 transform of n points against f64's of the same numbers, over what rounding alone costs. */
+static void narrow(wmType type, int64_t n) {
+    int64_t arrays = 600 / n + 1, count = n * arrays;
+    wmFftDesc d = wmFftDescPacked(WM_FFT_C2C, type, 1, &n, arrays), wide = d;
+    wmType pair = wm_fft_complex_type(type);
+    d.scale = wide.scale = WM_FFT_SCALE_BY_SQRT_N;
+    wide.type = WM_F64;
+    wmPlan *plan = place_plan(&d), *judge = place_plan(&wide);
+    uint32_t *x = malloc((size_t)count * 4), *y = malloc((size_t)count * 4);
+    wm_number *wide_x = malloc((size_t)count * sizeof *wide_x), *want = malloc((size_t)count * sizeof *want);
+    double error = 0, least = 0, size = 0, gate = type == WM_F16 ? 2.2e-4 : 1.75e-3;
+    assert_true(x && y && wide_x && want);
+    for (int64_t i = 0; i < count; i++) {
+        double re = (double)(int64_t)fft_random() * 0x1p-63, im = (double)(int64_t)fft_random() * 0x1p-63;
+        wm_number_store(pair, x, i, (wm_number){re, im});
+        wide_x[i] = wm_number_load(pair, x, i);
+    }
+    place_run(plan, x, (size_t)count * 4, y, (size_t)count * 4, 0, NULL, NULL);
+    place_run(judge, wide_x, (size_t)count * 16, want, (size_t)count * 16, 0, NULL, NULL);
+    for (int64_t i = 0; i < count; i++) {
+        wm_number got = wm_number_load(pair, y, i), best = wm_number_round(pair, want[i]), w = want[i];
+        error += (got.re - w.re) * (got.re - w.re) + (got.im - w.im) * (got.im - w.im);
+        least += (best.re - w.re) * (best.re - w.re) + (best.im - w.im) * (best.im - w.im);
+        size += w.re * w.re + w.im * w.im;
+    }
+    /* Few values may lie so that rounding alone misses the gate; then little may come on top. */
+    if (!(sqrt(error / size) <= fmax(gate, 1.02 * sqrt(least / size))))
+        fail_msg("%s by %s: L2 error %.3g", wmPlanProblem(plan), wmPlanSolver(plan), sqrt(error / size));
+    void *all[] = {x, y, wide_x, want};
+    for (int i = 0; i < 4; i++) free(all[i]);
+    wmPlanDestroy(plan);
+    wmPlanDestroy(judge);
+}
+
+static void sixteen_bits(void **state) {
+    (void)state;
+    int64_t most = wmContextPlace(place_context) == WM_PLACE_GPU ? 40 : 4096;
+    for (int64_t n = 1; n <= most; n += n < 256 ? 1 : 9) narrow(n % 2 ? WM_BF16 : WM_F16, n);
+}
+
 /* ---- Plans leave nothing ---- */
 
 static void plans_come_and_go(void **state) {
@@ -330,7 +373,8 @@ static void plans_come_and_go(void **state) {
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(laws), cmocka_unit_test(equal_bits),
-                                       cmocka_unit_test(stay_in_their_array), cmocka_unit_test(plans_come_and_go)};
+                                       cmocka_unit_test(stay_in_their_array), cmocka_unit_test(sixteen_bits),
+                                       cmocka_unit_test(plans_come_and_go)};
     if (place_open(argc, argv)) {
         printf("FAIL no context: %s\n", wmLastError());
         return 1;
