@@ -97,7 +97,7 @@ static void bad_texts(void **unused) {
         {"fft",                                         "ends where"             },
         {"fft dct f32 8",                               "dct"                    },
         {"fft c2c c64 8",                               "real scalar"            },
-        {"fft c2c i8 8",                               "f16"                    },
+        {"fft c2c i8 8",                                "f16"                    },
         {"fft c2c f32 8x8x8x8",                         "8x8x8x8"                },
         {"fft c2c f32 0",                               "dim[0].n is 0"          },
         {"fft c2c f32 8 strides=1",                     "strides"                },
