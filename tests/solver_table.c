@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table "What runs where" of the README, made from the registry.
+ * The table of docs/solvers.md, made from the registry.
  *   solver_table                 prints it
- *   solver_table README.md       exits 1 unless the file holds it as it is now
+ *   solver_table docs/solvers.md exits 1 unless the file holds it as it is now
  */
 #include "lib/solver.h"
 
@@ -43,7 +43,7 @@ static void print_table(FILE *to) {
     fprintf(to, "| operation | place | solver | whose | takes |\n| --- | --- | --- | --- | --- |\n");
     for (int op = 0; op < WM_OPERATIONS; op++)
         for (int i = 0; i < count; i++) {
-            char text[1024];
+            char text[4096];
             if ((int)solvers[i]->op != op) continue;
             features(solvers[i], text, sizeof text);
             fprintf(to, "| %s | %s | `%s` | %s | %s |\n", operations[op],
@@ -63,16 +63,16 @@ int main(int argc, char **argv) {
         print_table(stdout);
         return 0;
     }
-    FILE *table = tmpfile(), *readme = fopen(argv[1], "r");
-    if (!table || !readme) return 1;
+    FILE *table = tmpfile(), *page = fopen(argv[1], "r");
+    if (!table || !page) return 1;
     print_table(table);
     rewind(table);
-    char *want = read_all(table), *have = read_all(readme);
+    char *want = read_all(table), *have = read_all(page);
     int same = want && have && want[0] && strstr(have, want) != NULL;
     if (!same) printf("%s does not hold the table of the registry; put this there:\n%s", argv[1], want ? want : "");
     free(want);
     free(have);
     fclose(table);
-    fclose(readme);
+    fclose(page);
     return same ? 0 : 1;
 }

@@ -51,7 +51,7 @@ static int walk_in_order(uint64_t order, const char *solver, const char *problem
     return failures;
 }
 
-/* Known holes, named in README's limits: what these alone solve, which have no row in perf/verified.csv yet. */
+/* Known holes, named in README's table of limits: what these alone solve, which have no row in perf/verified.csv yet. */
 static int is_hole(wmContext *context, const wm_problem *problem) {
     wm_found found;
     context->unverified = 1;
@@ -69,11 +69,11 @@ static int is_covered(wmContext *context, const char *text) {
     wm_found found;
     if (wm_problem_parse(&problem, text, WM_PLACE_GPU) != WM_OK) return 0;
     if (wm_problem_empty(&problem)) return 1;
-    /* A known hole, named in README's limits: no row in perf/verified.csv yet. */
+    /* A known hole, named in README's table of limits: no row in perf/verified.csv yet. */
     if (problem.op == WM_FFT && wm_problem_features(&problem) & (WM_FFT_F16 | WM_FFT_BF16)) return 1;
     uint64_t need = wm_problem_features(&problem), curand_normal = WM_RND_CURAND | WM_RND_NORMAL;
     if (problem.op == WM_RANDOM && (need & WM_RND_VENDOR || (need & curand_normal) == curand_normal)) return 1;
-    /* A known hole, named in README's limits: matmul_finish has no row in perf/verified.csv yet. */
+    /* A known hole, named in README's table of limits: matmul_finish has no row in perf/verified.csv yet. */
     if (problem.op == WM_MATMUL && need & WM_APART_BEYOND) return 1;
     int covered = wm_search_offers(context, &problem, INT64_MAX, &found) == WM_OK && found.count > 0;
     if (!covered) (void)wm_nobody_offers(context, &problem, &found);
@@ -88,7 +88,7 @@ static int cover(void) {
     if (context) context->unverified = 0; /* an emulated device allows all kernels */
     for (int op = 0; context && op < WM_OPERATIONS; op++) {
         if (op == WM_CONVOLUTION)
-            continue; /* a known hole, named in README's limits: no row in perf/verified.csv yet */
+            continue; /* a known hole, named in README's table of limits: no row in perf/verified.csv yet */
         for (const char *const *text = walk_problems[op]; *text; text++, problems++) {
             if (is_covered(context, *text)) continue;
             printf("FAIL %s\n", wmLastError());
