@@ -18,11 +18,9 @@
 #else
 #include <warpmath/device/base.cuh>
 #endif
-#include "device/convolve_block.h"
+#include "host/convolve_cut.h"
 #include "host/convolve_parts.h"
-#include "host/fft_cut.h"
 #include "lib/convolution.h"
-#include "lib/jit.h"
 #include "lib/solver.h"
 
 #include <stdlib.h>
@@ -41,16 +39,8 @@ static const void *generic_kernel(int f64) {
 
 typedef struct block_state {
     wm_convolve_parts parts; /* of which the preparation is used */
-    wm_convolve_block_job job;
-    wm_launch launch;
-    wm_jit_kernel *kernel;
-    void *tables;
-    size_t table_bytes;
+    wm_convolve_cut cut;
 } block_state;
-
-static int form_of(const wmConvolutionDesc *d) {
-    return wm_convolution_is_real(d) ? WM_CONVOLVE_REAL : WM_CONVOLVE_COMPLEX;
-}
 
 /** The transform behind it, as a problem: packed, complex. */
 static wmFftDesc fft_of(const wmConvolutionDesc *d) {
@@ -93,48 +83,10 @@ static int convolve_block_offer(wmContext *context, const wm_problem *problem, w
         if (!cut_of(d, &knobs[i], &cut) || wm_divide_up((wm_i64)d->batch, (wm_i64)cut.batch) > 0x3fffffff) continue;
         wm_offer offer = common;
         offer.seconds = seconds_of(context, problem) * (1 + 0.001 * i);
-        offer.knob[0] = knobs[i].radices;
-        offer.knob[1] = knobs[i].threads;
-        offer.knob[2] = knobs[i].batch;
-        offer.knob[3] = knobs[i].blocks;
+        wm_convolve_cut_offer(&knobs[i], &offer);
         out[given++] = offer;
     }
     return given ? given : wm_refuse(why, "%d points have no cut of two passes", (int)fft.dim[0].n);
-}
-
-static wmStatus make_job(wmContext *context, const wmConvolutionDesc *d, const wm_fft_cut *cut, block_state *s) {
-    wm_fft_tables t;
-    WM_TRY(wm_fft_cut_tables(cut, &t));
-    wmStatus status = wm_context_upload(context, &s->tables, t.data, t.bytes);
-    free(t.data);
-    if (status != WM_OK) return status;
-    s->table_bytes = t.bytes;
-    wm_convolve_block_job *job = &s->job;
-    job->cut = *cut;
-    job->cut.form = form_of(d);
-    job->twiddles = static_cast<const char *>(s->tables) + t.twiddles;
-    job->arrays = d->batch;
-    job->in_stride = d->in_stride;
-    job->out_stride = d->out_stride;
-    job->filter_stride = d->filters == 1 ? 0 : wm_convolution_spectrum(d);
-    job->columns = job->step = 1;
-    job->given = (int)d->n[0];
-    job->first = (int)wm_convolution_first(d, 0);
-    job->results = (int)wmConvolutionResults(d, 0);
-    return WM_OK;
-}
-
-static wmStatus make_kernel(wmContext *context, block_state *s) {
-    const wm_fft_cut *cut = &s->job.cut;
-    char source[1024];
-    wm_fft_cut_source_of(cut, "device/convolve_block.cuh", source, sizeof source);
-    wm_jit_request request = {};
-    request.solver = "convolve_block";
-    request.source = source;
-    request.kernel = "wm_convolve_block_kernel";
-    request.shared = wm_fft_cut_shared(cut);
-    request.generic = generic_kernel(cut->f64);
-    return wm_jit_get(context, &request, &s->kernel);
 }
 
 static wmStatus convolve_block_make(wmContext *context, const wm_problem *problem, const wm_offer *offer,
@@ -143,26 +95,19 @@ static wmStatus convolve_block_make(wmContext *context, const wm_problem *proble
     block_state *s = static_cast<block_state *>(calloc(1, sizeof(block_state)));
     if (!s) return wm_fail(WM_ERR_MEMORY, "out of memory for a plan");
     *state = s;
-    wm_fft_knobs knobs = {offer->knob[0], offer->knob[1], offer->knob[2], offer->knob[3], 0, 0};
+    wm_fft_knobs knobs = wm_convolve_cut_knobs(offer);
     wm_fft_cut cut;
     if (!cut_of(d, &knobs, &cut)) return wm_fail(WM_ERR_UNSUPPORTED, "no such cut");
     WM_TRY(wm_convolve_make(context, problem, offer, 0, &s->parts));
-    WM_TRY(make_job(context, d, &cut, s));
-    WM_TRY(make_kernel(context, s));
-    s->launch.kernel = wm_jit_handle(s->kernel);
-    s->launch.grid.x = (unsigned)wm_divide_up((wm_i64)d->batch, (wm_i64)cut.batch);
-    s->launch.block.x = (unsigned)(cut.threads * cut.batch);
-    s->launch.grid.y = s->launch.grid.z = s->launch.block.y = s->launch.block.z = 1;
-    s->launch.shared = wm_fft_cut_shared(&cut);
-    s->launch.params_bytes = sizeof s->job;
-    return WM_OK;
+    wm_convolve_form form = wm_convolution_is_real(d) ? WM_CONVOLVE_REAL : WM_CONVOLVE_COMPLEX;
+    return wm_convolve_cut_make(context, "convolve_block", d, &cut, form, d->batch, generic_kernel(cut.f64), &s->cut);
 }
 
 static wmStatus convolve_block_run(const wm_run *run) {
     const block_state *s = static_cast<const block_state *>(run->state);
     if (wm_convolve_prepares(run)) return wm_convolve_prepare(run, &s->parts, wm_convolve_launch);
-    wm_convolve_block_job job = s->job;
-    wm_launch launch = s->launch;
+    wm_convolve_block_job job = s->cut.job;
+    wm_launch launch = s->cut.launch;
     job.in = run->args->convolution.in;
     job.filter = run->args->convolution.filter;
     job.out = run->args->convolution.out;
@@ -174,8 +119,7 @@ static void convolve_block_drop(wmContext *context, void *state) {
     block_state *s = static_cast<block_state *>(state);
     if (!s) return;
     wm_convolve_drop(&s->parts);
-    wm_context_free(context, s->tables, s->table_bytes);
-    wm_jit_put(context, s->kernel);
+    wm_convolve_cut_drop(context, &s->cut);
     free(s);
 }
 

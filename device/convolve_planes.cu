@@ -20,13 +20,11 @@
 #else
 #include <warpmath/device/base.cuh>
 #endif
-#include "device/convolve_block.h"
+#include "host/convolve_cut.h"
 #include "host/convolve_functors.h"
 #include "host/convolve_parts.h"
-#include "host/fft_cut.h"
 #include "lib/convolution.h"
 #include "lib/inner.h"
-#include "lib/jit.h"
 
 #include <stdlib.h>
 
@@ -46,11 +44,8 @@ static const void *generic_kernel(int f64) {
 typedef struct planes_state {
     wm_convolve_parts parts; /* of which the preparation is used */
     wm_inner forward, inverse;
-    wm_convolve_block_job job;
-    wm_launch launch;
-    wm_jit_kernel *kernel;
-    void *tables;
-    size_t table_bytes, spectra;
+    wm_convolve_cut columns;
+    size_t spectra; /* bytes of workspace */
 } planes_state;
 
 /* ---- The three passes as problems ---- */
@@ -159,47 +154,20 @@ static int convolve_planes_offer(wmContext *context, const wm_problem *problem, 
         if (!cut_of(d, &knobs[i], &cut)) continue;
         wm_offer offer = common;
         offer.seconds *= 1 + 0.001 * i;
-        offer.knob[0] = knobs[i].radices;
-        offer.knob[1] = knobs[i].threads;
-        offer.knob[2] = knobs[i].batch;
-        offer.knob[3] = knobs[i].blocks;
+        wm_convolve_cut_offer(&knobs[i], &offer);
         out[given++] = offer;
     }
     return given ? given : wm_refuse(why, "columns of %d points have no cut of two passes", (int)column.dim[0].n);
 }
 
-static wmStatus make_job(wmContext *context, const wmConvolutionDesc *d, const wm_fft_cut *cut, planes_state *s) {
-    wm_fft_tables t;
-    WM_TRY(wm_fft_cut_tables(cut, &t));
-    wmStatus status = wm_context_upload(context, &s->tables, t.data, t.bytes);
-    free(t.data);
-    if (status != WM_OK) return status;
-    s->table_bytes = t.bytes;
-    wm_convolve_block_job *job = &s->job;
-    job->cut = *cut;
-    job->cut.form = WM_CONVOLVE_COMPLEX;
-    job->twiddles = static_cast<const char *>(s->tables) + t.twiddles;
+/** Columns of the planes of spectra, in place. */
+static wmStatus make_columns(wmContext *context, const wmConvolutionDesc *d, const wm_fft_cut *cut, planes_state *s) {
+    WM_TRY(wm_convolve_cut_make(context, "convolve_planes", d, cut, WM_CONVOLVE_COMPLEX, d->batch * row_of(d),
+                                generic_kernel(cut->f64), &s->columns));
+    wm_convolve_block_job *job = &s->columns.job;
     job->columns = job->step = (int)row_of(d);
-    job->arrays = d->batch * row_of(d);
     job->in_stride = job->out_stride = plane_of(d);
-    job->filter_stride = d->filters == 1 ? 0 : wm_convolution_spectrum(d);
-    job->given = (int)d->n[0];
-    job->first = (int)wm_convolution_first(d, 0);
-    job->results = (int)wmConvolutionResults(d, 0);
     return WM_OK;
-}
-
-static wmStatus make_kernel(wmContext *context, planes_state *s) {
-    const wm_fft_cut *cut = &s->job.cut;
-    char source[1024];
-    wm_fft_cut_source_of(cut, "device/convolve_block.cuh", source, sizeof source);
-    wm_jit_request request = {};
-    request.solver = "convolve_planes";
-    request.source = source;
-    request.kernel = "wm_convolve_block_kernel";
-    request.shared = wm_fft_cut_shared(cut);
-    request.generic = generic_kernel(cut->f64);
-    return wm_jit_get(context, &request, &s->kernel);
 }
 
 static wmStatus convolve_planes_make(wmContext *context, const wm_problem *problem, const wm_offer *offer,
@@ -208,7 +176,7 @@ static wmStatus convolve_planes_make(wmContext *context, const wm_problem *probl
     planes_state *s = static_cast<planes_state *>(calloc(1, sizeof(planes_state)));
     if (!s) return wm_fail(WM_ERR_MEMORY, "out of memory for a plan");
     *state = s;
-    wm_fft_knobs knobs = {offer->knob[0], offer->knob[1], offer->knob[2], offer->knob[3], 0, 0};
+    wm_fft_knobs knobs = wm_convolve_cut_knobs(offer);
     wm_fft_cut cut;
     if (!cut_of(d, &knobs, &cut)) return wm_fail(WM_ERR_UNSUPPORTED, "no such cut");
     s->spectra = spectra_bytes(d);
@@ -220,15 +188,7 @@ static wmStatus convolve_planes_make(wmContext *context, const wm_problem *probl
     WM_TRY(wm_inner_make(context, &s->forward));
     WM_TRY(wm_inner_make(context, &s->inverse));
     WM_TRY(wm_convolve_make(context, problem, offer, 0, &s->parts));
-    WM_TRY(make_job(context, d, &cut, s));
-    WM_TRY(make_kernel(context, s));
-    s->launch.kernel = wm_jit_handle(s->kernel);
-    s->launch.grid.x = (unsigned)wm_divide_up((wm_i64)s->job.arrays, (wm_i64)cut.batch);
-    s->launch.block.x = (unsigned)(cut.threads * cut.batch);
-    s->launch.grid.y = s->launch.grid.z = s->launch.block.y = s->launch.block.z = 1;
-    s->launch.shared = wm_fft_cut_shared(&cut);
-    s->launch.params_bytes = sizeof s->job;
-    return WM_OK;
+    return make_columns(context, d, &cut, s);
 }
 
 static wmStatus convolve_planes_run(const wm_run *run) {
@@ -241,8 +201,8 @@ static wmStatus convolve_planes_run(const wm_run *run) {
     rows.fft = wmFftArgsDefault(args->in, spectra);
     rows.fft.load_user = wm_convolve_have(d->n[1]);
     WM_TRY(wm_inner_run(run, &s->forward, &rows, rest));
-    wm_convolve_block_job job = s->job;
-    wm_launch launch = s->launch;
+    wm_convolve_block_job job = s->columns.job;
+    wm_launch launch = s->columns.launch;
     job.in = spectra;
     job.out = spectra;
     job.filter = args->filter;
@@ -259,8 +219,7 @@ static void convolve_planes_drop(wmContext *context, void *state) {
     wm_convolve_drop(&s->parts);
     wm_inner_drop(context, &s->forward);
     wm_inner_drop(context, &s->inverse);
-    wm_context_free(context, s->tables, s->table_bytes);
-    wm_jit_put(context, s->kernel);
+    wm_convolve_cut_drop(context, &s->columns);
     free(s);
 }
 
