@@ -22,19 +22,29 @@ static wmContext *context;
         if ((call) != WM_OK) fail_msg("%s: %s", #call, wmLastError());                                                 \
     } while (0)
 
+static void *placed[16]; /* by the test that runs; give_back frees it */
+static int placed_count;
+
 /* Memory of the place with what `from` holds. */
 static void *put(const void *from, size_t bytes) {
     void *there = NULL;
+    assert_true(placed_count < (int)(sizeof placed / sizeof placed[0]));
     OK(wmAlloc(&there, context, bytes));
+    placed[placed_count++] = there;
     OK(wmCopy(context, there, from, bytes, NULL));
     OK(wmSynchronize(context, NULL));
     return there;
 }
 
-static void get(void *to, void *there, size_t bytes) {
+static void get(void *to, const void *there, size_t bytes) {
     OK(wmCopy(context, to, there, bytes, NULL));
     OK(wmSynchronize(context, NULL));
-    wmFree(context, there);
+}
+
+static int give_back(void **unused) {
+    (void)unused;
+    while (placed_count > 0) wmFree(context, placed[--placed_count]);
+    return 0;
 }
 
 static void run(const char *problem, const wmMatmulArgs *args) {
@@ -221,10 +231,10 @@ int main(int argc, char **argv) {
     if (wmContextCreate(&context, &options) != WM_OK) return 1;
     if (options.place == WM_PLACE_GPU) context->unverified = 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gates),
-        cmocka_unit_test(dropout_has_the_bits_of_masks),
-        cmocka_unit_test(dropout_of_nothing_and_of_all),
-        cmocka_unit_test(quantised),
+        cmocka_unit_test_teardown(gates, give_back),
+        cmocka_unit_test_teardown(dropout_has_the_bits_of_masks, give_back),
+        cmocka_unit_test_teardown(dropout_of_nothing_and_of_all, give_back),
+        cmocka_unit_test_teardown(quantised, give_back),
         cmocka_unit_test(threads_do_not_show),
         cmocka_unit_test(what_is_refused),
     };
