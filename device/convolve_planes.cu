@@ -117,6 +117,7 @@ static int refuses(const wmConvolutionDesc *d, wm_why *why) {
     if (!wm_jit_ready(generic_kernel(wm_convolution_is_f64(d)), &reason)) return !wm_refuse(why, "%s", reason);
     if (d->n[0] > 1 << 16 || d->taps[0] > 1 << 16) return !wm_refuse(why, "a column does not fit a block");
     if (d->n[1] > 1 << 24 || d->taps[1] > 1 << 24) return !wm_refuse(why, "rows of over 2^24 elements");
+    if (d->batch > 0x3fffffff / row_of(d)) return !wm_refuse(why, "over 2^30 columns");
     return 0;
 }
 

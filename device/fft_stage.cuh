@@ -21,10 +21,25 @@ WM_DEVICE wm_fft_spot wm_fft_stage_spot(const wm_fft_stage &p, wm_i64 i) {
     return spot;
 }
 
+/** Pairs of 16 bits as two accesses, and f32. */
+WM_DEVICE void wm_fft_stage_apart(const wm_fft_stage &p, const wm_fft_spot &at) {
+    const int S = p.stored;
+    if (p.is_store) {
+        wmC64 v = static_cast<const wmC64 *>(p.from)[at.packed];
+        wm_u16 *to = static_cast<wm_u16 *>(p.to) + 2 * at.callers;
+        to[0] = (wm_u16)wm_fft_narrow(S, v.re), to[1] = (wm_u16)wm_fft_narrow(S, v.im);
+    } else {
+        const wm_u16 *from = static_cast<const wm_u16 *>(p.from) + 2 * at.callers;
+        static_cast<wmC64 *>(p.to)[at.packed] = wmC64{wm_fft_widen(S, from[0]), wm_fft_widen(S, from[1])};
+    }
+}
+
 /** Elements of 16 bits, alone or in aligned pairs, and f32. */
 WM_DEVICE void wm_fft_stage_narrow(const wm_fft_stage &p, const wm_fft_spot &at) {
     const int S = p.stored;
-    if (p.reals == 2 && p.is_store) {
+    if (p.reals == 2 && p.apart) {
+        wm_fft_stage_apart(p, at);
+    } else if (p.reals == 2 && p.is_store) {
         wmC64 v = static_cast<const wmC64 *>(p.from)[at.packed];
         static_cast<wm_u32 *>(p.to)[at.callers] = wm_fft_narrow(S, v.re) | wm_fft_narrow(S, v.im) << 16;
     } else if (p.reals == 2) {

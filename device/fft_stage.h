@@ -23,6 +23,7 @@ typedef struct wm_fft_stage {
     int stored;   /* the caller's side */
     int f64;      /* the packed side */
     int reals;    /* of an element: 2 is a pair */
+    int apart;    /* the caller's pairs of 16 bits are not one access: aligned to less than 4 bytes */
     int dims;
     long long count; /* elements; 0: there is no such stage */
     long long n[WM_FFT_STAGE_DIMS];

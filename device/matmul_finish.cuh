@@ -82,7 +82,7 @@ WM_DEVICE wm_u32 kept_of(wmRandomKey key, wm_u64 mask, wm_u32 want, wmProbabilit
 WM_DEVICE wm_u32 kept(const wm_finish_job &p, wmRandomKey key, wm_u64 first) {
     wm_u32 shift = (wm_u32)first & 31, all = (1u << RUN) - 1;
     wm_u32 bits = kept_of(key, first >> 5, all << shift, p.keep) >> shift;
-    if (shift > 32 - RUN) bits |= kept_of(key, (first >> 5) + 1, all >> (32 - shift), p.keep) << (32 - shift);
+    if (shift > 32 - RUN) bits |= kept_of(key, (first + (RUN - 1)) >> 5, all >> (32 - shift), p.keep) << (32 - shift);
     return bits;
 }
 

@@ -23,8 +23,9 @@ static wmFftDim exchanged(wmFftDim d) {
 void wmFftDescInverse(wmFftDesc *inverse, const wmFftDesc *forward) {
     static const wmFftKind kinds[] = {WM_FFT_C2C, WM_FFT_C2R, WM_FFT_R2C};
     static const wmFftScale scales[] = {WM_FFT_SCALE_BY_N, WM_FFT_SCALE_NONE, WM_FFT_SCALE_BY_SQRT_N};
-    if (!inverse || !forward) return;
-    wmFftDesc d = *forward;
+    wmFftDesc d;
+    if (!inverse || wm_copy_sized(&d, sizeof d, offsetof(wmFftDesc, load), forward, "forward") != WM_OK) return;
+    size_t size = forward->size; /* what the caller's header knows */
     if ((unsigned)d.kind < 3) d.kind = kinds[d.kind];
     if ((unsigned)d.scale < 3) d.scale = scales[d.scale];
     d.direction = d.direction == WM_FORWARD ? WM_INVERSE : WM_FORWARD;
@@ -32,7 +33,7 @@ void wmFftDescInverse(wmFftDesc *inverse, const wmFftDesc *forward) {
     for (int i = 0; i < WM_FFT_MAX_LOOPS; i++) d.loop[i] = exchanged(d.loop[i]);
     memset(&d.load, 0, sizeof d.load);
     memset(&d.store, 0, sizeof d.store);
-    *inverse = d;
+    wm_give_sized(inverse, size, &d, sizeof d);
 }
 
 static wmStatus check_kind(const wmFftDesc *d) {

@@ -78,6 +78,7 @@ static wm_fft_stage stage_of(const wmFftDesc *d, const wmFftDesc *inner, int out
     s.stored = wm_fft_stored_of(d, output);
     s.f64 = inner->type == WM_F64;
     s.reals = is_complex(d, output) ? 2 : 1;
+    s.apart = d->align && d->align < 4;
     s.count = wm_fft_batch(d);
     for (int i = 0; i < d->rank; i++) s.count *= wm_fft_length(d, i, output);
     if (s.stored == WM_FFT_STORED_BY_FUNCTOR) {

@@ -94,6 +94,8 @@ static wmStatus check_more_types(const wmMatmulDesc *d) {
     WM_TRY(check_scale(&d->b, 'b'));
     WM_TRY(check_scale(&d->d, 'd'));
     if (!more && vectors) more = "scale by row or column";
+    if (!more && d->d.type == WM_I32)
+        more = d->activation > WM_ACT_RELU ? "activation" : d->a.scale || d->b.scale || d->d.scale ? "scale" : NULL;
     if (!more) return WM_OK;
     if (wm_type_is_complex(d->a.type) || d->d.type == WM_I32)
         return wm_fail(WM_ERR_ARGUMENT, "%s is set; %s results have none", more,
@@ -107,7 +109,33 @@ static wmStatus check_more_types(const wmMatmulDesc *d) {
     return WM_OK;
 }
 
+/* i32 goes with i8 operands alone, and is no operand. */
+static wmStatus check_type(const wmMatmulDesc *d, wmType type, const char *field, int wide) {
+    static const wmType known[] = {WM_F16, WM_BF16, WM_F32, WM_F64, WM_C64, WM_C128, WM_F8E4M3, WM_F8E5M2, WM_I8};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (type == known[i]) return WM_OK;
+    if (wide && type == WM_I32 && d->a.type == WM_I8) return WM_OK;
+    return wm_fail(WM_ERR_ARGUMENT, "%s is %s, of which there are no products%s", field, wmTypeName(type),
+                   type == WM_I32 ? " but of i8 operands" : "");
+}
+
+static wmStatus check_known(const wmMatmulDesc *d) {
+    WM_TRY(check_type(d, d->a.type, "a.type", 0));
+    WM_TRY(check_type(d, d->b.type, "b.type", 0));
+    WM_TRY(check_type(d, d->c.type, "c.type", 1));
+    WM_TRY(check_type(d, d->d.type, "d.type", 1));
+    if (d->r.type) WM_TRY(check_type(d, d->r.type, "r.type", 0));
+    if (d->z.type) WM_TRY(check_type(d, d->z.type, "z.type", 0));
+    if (!d->bias) return WM_OK;
+    WM_TRY(check_type(d, d->bias_type, "bias_type", 1));
+    if (wm_type_is_complex(d->bias_type) != wm_type_is_complex(d->d.type))
+        return wm_fail(WM_ERR_ARGUMENT, "bias_type is %s beside a d of %s", wmTypeName(d->bias_type),
+                       wmTypeName(d->d.type));
+    return WM_OK;
+}
+
 static wmStatus check_types(const wmMatmulDesc *d) {
+    WM_TRY(check_known(d));
     int a_complex = wm_type_is_complex(d->a.type);
     if (wm_type_is_complex(d->b.type) != a_complex || wm_type_is_complex(d->d.type) != a_complex ||
         wm_type_is_complex(d->c.type) != a_complex)
@@ -163,7 +191,8 @@ static wmStatus check_scalar(const wmPlan *plan, wmScalar *s, double otherwise, 
             return wm_fail(WM_ERR_ARGUMENT, "args.%s has imaginary part %g in a real product", field, s->im);
         return WM_OK;
     case WM_SCALAR_DEVICE: {
-        int64_t align = d->compute == WM_COMPUTE_F64 ? 8 : 4;
+        wmType type = wm_matmul_scale_type(d);
+        int64_t align = (int64_t)wmTypeSize(type) / (wm_type_is_complex(type) ? 2 : 1);
         return wm_pointer_check(plan, s->device, align, field, reach);
     }
     }
@@ -191,7 +220,7 @@ static wmStatus check_more_args(const wmPlan *plan, const wmMatmulArgs *args, in
         return wm_fail(WM_ERR_ARGUMENT, "args.z is %p, the same as args.%c", args->z, args->z == args->d ? 'd' : 'r');
     if (d->reduction) WM_TRY(wm_pointer_check(plan, args->reduced, d->a.type == WM_F64 ? 8 : 4, "reduced", reach));
     if (d->dropout && !(args->drop >= 0 && args->drop <= 1))
-        return wm_fail(WM_ERR_ARGUMENT, "args.drop is %g, not from 0 to 1", args->drop);
+        return wm_fail(WM_ERR_ARGUMENT, "args.drop is %.17g, not from 0 to 1", args->drop);
     if (d->dropout && args->drop_state) return wm_pointer_check(plan, args->drop_state, 8, "drop_state", reach);
     return WM_OK;
 }

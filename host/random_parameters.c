@@ -125,7 +125,7 @@ int wm_random_element_bits(const wmRandomDesc *d) {
 
 /* Parameters must be finite in the output type, or every value would be infinite. */
 static int is_finite_in(double value, wmType type) {
-    double most = type == WM_F64 ? DBL_MAX : type == WM_F16 ? 65504 : FLT_MAX;
+    double most = type == WM_F64 ? DBL_MAX : type == WM_F16 ? 65504 : type == WM_BF16 ? 0x1.fep127 : FLT_MAX;
     return fabs(value) <= most; /* false for NaN */
 }
 

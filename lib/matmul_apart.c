@@ -33,6 +33,8 @@ wmStatus wm_apart_take(const wmMatmulDesc *d, wm_apart *apart) {
     plain.b = d->b;
     plain.a.scale = plain.b.scale = WM_SCALE_NONE;
     if (wm_apart_widens(d)) {
+        if (inner_of(d, &d->a, 'a') > INT64_MAX - GROUP || inner_of(d, &d->b, 'b') > INT64_MAX - GROUP)
+            return wm_fail(WM_ERR_ARGUMENT, "the copies' bytes overflow 63 bits");
         widen(&plain.a, inner_of(d, &d->a, 'a'));
         widen(&plain.b, inner_of(d, &d->b, 'b'));
     }
@@ -85,7 +87,10 @@ wmStatus wm_apart_run(const wm_run *run, const wm_apart *apart) {
     char *a = sums + apart->sum_bytes, *b = a + apart->a_bytes;
     plain.matmul = wmMatmulArgsDefault(apart->a_bytes ? a : args->a, apart->b_bytes ? b : args->b, sums);
     plain.matmul.c = sums;
-    plain.matmul.alpha = run->problem->u.matmul.a.type == WM_I8 ? wmReal(1) : args->alpha;
+    plain.matmul.alpha = args->alpha;
+    int ignored = args->alpha.kind == WM_SCALAR_HOST && args->alpha.re == 0; /* then A and B may be NULL */
+    if (run->problem->u.matmul.a.type == WM_I8)
+        plain.matmul.alpha = wmReal(ignored ? 0 : 1); /* comes with the scales */
     plain.matmul.beta = wmReal(0);
     return wm_inner_run(run, &apart->inner, &plain, b + apart->b_bytes);
 }

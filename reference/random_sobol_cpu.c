@@ -77,8 +77,8 @@ static uint64_t scrambled(const wm_points *p, uint64_t x, uint64_t seed) {
 
 static uint64_t value(const wm_points *p, uint64_t x) {
     switch (p->kind) {
-    case WM_DRAW_BITS:
-        return wm_point_value(WM_DRAW_BITS, p->wide, x, &p->line);
+    case WM_DRAW_BITS: /* of 64 in 32: the upper half */
+        return wm_point_value(WM_DRAW_BITS, p->wide, x, &p->line) >> (p->wide && p->element == 4 ? 32 : 0);
     case WM_DRAW_UNIFORM_F32:
         return wm_point_value(WM_DRAW_UNIFORM_F32, p->wide, x, &p->line);
     case WM_DRAW_UNIFORM_F64:

@@ -155,6 +155,12 @@ static void quantised(void **unused) {
     get(&most, args.reduced, sizeof most);
     assert_int_equal(d[0], 13);
     assert_true(most == 26.875f);
+    /* alpha 0 reads neither A nor B */
+    args = wmMatmulArgsDefault(NULL, NULL, put(a, 4));
+    args.alpha = wmReal(0);
+    run("matmul i8 1x1x2 d=f32", &args);
+    get(&most, args.d, sizeof most);
+    assert_true(most == 0);
 }
 
 /* The same bits on one thread and on several. */
@@ -209,6 +215,13 @@ static void what_is_refused(void **unused) {
     refused("matmul f32 2x2x2 triangle=lower reduce=row_sum", NULL, "beside reduction");
     refused("matmul f32 2x2x2 r=f32 ldr=1", NULL, "r.ld is 1");
     refused("matmul f32 2x2x2 r=c64", NULL, "r is c64");
+    refused("matmul f32 2x2x2 r=i64", NULL, "r.type is i64");
+    refused("matmul f32 2x2x2 z=i32", NULL, "z.type is i32");
+    refused("matmul f32 2x2x2 d=i16", NULL, "d.type is i16");
+    refused("matmul u16 2x2x2", NULL, "a.type is u16");
+    refused("matmul f32 2x2x2 bias=n bias_type=c64", NULL, "bias_type is c64");
+    refused("matmul i8 4x4x4 act=gelu_erf", NULL, "activation is set; i32");
+    refused("matmul i8 4x4x4 scale_a=tensor", NULL, "scale is set; i32");
     refused("matmul f32 2x2x2 r=f32", &args, "args.r");
     refused("matmul f32 2x2x2 z=f32", &args, "args.z");
     refused("matmul f32 2x2x2 reduce=row_max", &args, "args.reduced");

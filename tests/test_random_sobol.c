@@ -142,6 +142,26 @@ static void balance(wmGenerator generator, wmScramble scramble, uint64_t from) {
     free(x);
 }
 
+/* 32 of the 64 bits: the upper ones, by a key in the arguments and by one in memory. */
+static void narrow_bits_are_the_upper(void **unused) {
+    enum { D = 3, N = 300 };
+    (void)unused;
+    wmRandomKey key = {draw(), (unsigned)draw()};
+    uint64_t *whole = points(WM_SOBOL64, WM_SCRAMBLE_OWEN, D, key, 5, N);
+    static uint32_t narrow[N];
+    wmRandomState in_memory = {key, 5};
+    for (int form = 0; form < 4; form++) {
+        wmRandomDesc desc = wmRandomDescDefault(WM_RANDOM_BITS, form & 1 ? WM_I32 : WM_U32);
+        desc.generator = WM_SOBOL64, desc.scramble = WM_SCRAMBLE_OWEN, desc.dimensions = D;
+        wmRandomArgs args = wmRandomArgsDefault(narrow, N, key);
+        args.offset = 5;
+        if (form & 2) desc.key_source = WM_KEY_DEVICE, args.state = &in_memory, args.offset = 0;
+        if (wmRandom(context, &desc, &args, NULL) != WM_OK) fail_msg("%s", wmLastError());
+        for (int i = 0; i < N; i++) assert_int_equal(narrow[i], (uint32_t)(whole[i] >> 32));
+    }
+    free(whole);
+}
+
 static void points_are_balanced(void **unused) {
     (void)unused;
     for (int generator = WM_SOBOL32; generator <= WM_SOBOL64; generator++)
@@ -249,6 +269,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(directions_are_curands),
         cmocka_unit_test(points_are_curands),
+        cmocka_unit_test(narrow_bits_are_the_upper),
         cmocka_unit_test(points_are_balanced),
         cmocka_unit_test(owen_is_nested),
         cmocka_unit_test(owen_integrates),

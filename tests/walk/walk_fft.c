@@ -162,6 +162,8 @@ const char *const walk_fft_problems[] = {
     "fft c2c bf16 1009 scale=by_sqrt_n",
     "fft c2c f16 128 strides=7:7 loops=7:1:1",
     "fft c2c f16 30 strides=3:2 loops=5:200:130 align=4",
+    "fft c2c bf16 24 batch=3 align=2",
+    "fft r2c f16 24 batch=3 align=2",
     "fft c2c f16 12x35",
     "fft c2c bf16 4x6x10 batch=2 inplace=1",
     "fft r2c f16 16 batch=5",
