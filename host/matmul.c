@@ -122,8 +122,8 @@ static wmStatus check_type(const wmMatmulDesc *d, wmType type, const char *field
 static wmStatus check_known(const wmMatmulDesc *d) {
     WM_TRY(check_type(d, d->a.type, "a.type", 0));
     WM_TRY(check_type(d, d->b.type, "b.type", 0));
+    WM_TRY(check_type(d, d->d.type, "d.type", 1)); /* c's is d's where it is not given */
     WM_TRY(check_type(d, d->c.type, "c.type", 1));
-    WM_TRY(check_type(d, d->d.type, "d.type", 1));
     if (d->r.type) WM_TRY(check_type(d, d->r.type, "r.type", 0));
     if (d->z.type) WM_TRY(check_type(d, d->z.type, "z.type", 0));
     if (!d->bias) return WM_OK;

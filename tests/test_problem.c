@@ -170,7 +170,7 @@ static wmMatmulDesc random_matmul(void) {
     if (draw(3) == 0) d.a.batch_stride = 3000 + draw(9);
     if (draw(3) == 0) d.c.batch_stride = 3000 + draw(9);
     d.bias = (wmBias)draw(3);
-    if (type != WM_C64 && type != WM_C128) d.activation = (wmActivation)draw(4);
+    if (type != WM_C64 && type != WM_C128) d.activation = (wmActivation)draw(type == WM_I8 ? 2 : 4);
     if (type == WM_F32) d.compute = (wmCompute)draw(4);
     if (type == WM_F16 || type == WM_BF16) d.d.type = draw(2) ? WM_F32 : WM_TYPE_UNSET;
     if (draw(4) == 0) d.a.align = 32;

@@ -105,7 +105,7 @@ typedef struct wmFftDesc {
     int32_t loops;                   /**< 0 to 3 */
     wmFftDim dim[WM_FFT_MAX_RANK];   /**< outermost first; the last one is halved on the complex side of R2C and C2R */
     wmFftDim loop[WM_FFT_MAX_LOOPS]; /**< outermost first; a loop of 0 rounds makes an empty problem */
-    int64_t align;                   /**< bytes to which both pointers are multiples; 0: 16 */
+    int64_t align;                   /**< bytes to which both pointers are multiples, behind functors too; 0: 16 */
     wmDeterminism determinism;
     wmFftLoad load;   /**< all zero: none */
     wmFftStore store; /**< all zero: none */

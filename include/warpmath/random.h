@@ -124,7 +124,8 @@ typedef struct wmRandomArgs {
     void *workspace;  /**< NULL: the context's arena for this stream */
     size_t workspace_bytes;
     wmRandomState *state; /**< WM_KEY_DEVICE: in the place's memory, aligned to 8; its key counts in place of args.key,
-                             and args.offset comes on top of its offset */
+                             and args.offset comes on top of its offset; of rows of vectors the sum is rounded
+                             down to the beginning of a row */
     int advance;          /**< WM_KEY_DEVICE: 1 adds count to state->offset after the draw, in stream order */
     int64_t base;         /**< integers: the least value; for u64 the same 64 bits */
     uint64_t span;        /**< integers, permutation: how many values; 0 for integers: all of the type */
