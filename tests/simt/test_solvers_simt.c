@@ -51,7 +51,7 @@ static int walk_in_order(uint64_t order, const char *solver, const char *problem
     return failures;
 }
 
-/* Known holes, named in README's table of limits: what these alone solve, which have no row in perf/verified.csv yet. */
+/* Known holes, named in README's limits: what these alone solve, which have no row in perf/verified.csv yet. */
 static int is_hole(wmContext *context, const wm_problem *problem) {
     wm_found found;
     context->unverified = 1;
