@@ -85,7 +85,8 @@ have_fftw() { have_library libfftw3.so.3 && have_library libfftw3f.so.3; }
 # Whether the dynamic loader would find the soname.
 have_library() {
     local folder
-    PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | grep -q "[[:space:]]$1 " && return 0
+    # Not grep -q: it leaves at the first match, ldconfig dies of that now and then, and pipefail calls it missing.
+    PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | grep "[[:space:]]$1 " >/dev/null && return 0
     local IFS=:
     for folder in ${LD_LIBRARY_PATH:-} ${CONDA_PREFIX:+$CONDA_PREFIX/lib}; do
         [ -e "$folder/$1" ] && return 0
