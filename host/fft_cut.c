@@ -148,6 +148,17 @@ static int choose_batch(const search *s, wm_fft_knobs *k, int elements) {
     return threads * registers_of(o, elements) <= SM_REGISTERS + 4096;
 }
 
+static double cost_of(const wm_fft_outline *o, load all) {
+    double twice = o->core == WM_FFT_PLAIN ? 1 : 2;
+    return sqrt(1 + twice * all.issue * twice * all.issue + twice * all.cache * twice * all.cache);
+}
+
+/** Whether what costs so much at least cannot be among the best: whatever is said of its threads makes it dearer, but
+ * for spread ones. */
+static int is_hopeless(const search *s, double least) {
+    return !s->o->spread && s->count == WM_FFT_MOST_CUTS && least >= s->best[s->count - 1].cost;
+}
+
 static void weigh(search *s, int passes, int threads) {
     const wm_fft_outline *o = s->o;
     wm_fft_knobs k = {.threads = threads};
@@ -156,20 +167,20 @@ static void weigh(search *s, int passes, int threads) {
     load all = {0, 0};
     for (int i = 0, weight = n; i < passes; i++) {
         int rounds = (n / s->radix[i] + threads - 1) / threads;
+        if (rounds > 8 || is_hopeless(s, cost_of(o, all))) return;
         weight /= s->radix[i];
         if (i == 0 && rounds * s->radix[i] <= most_elements(o)) elements = ahead = rounds * s->radix[i];
         if (s->radix[i] > elements) elements = s->radix[i];
-        if (rounds > 8) return;
         load one = pass_load(o, weight, i, s->radix[i], threads, i + 1 == passes);
         all.issue += one.issue;
         all.cache += one.cache;
         k.radices |= (s->radix[i] - 1) << (5 * i);
     }
+    if (is_hopeless(s, cost_of(o, all))) return;
     if (!choose_batch(s, &k, elements)) return;
     int real = (k.threads * k.batch + 31) / 32 * 32; /* lanes that no transform uses */
     all.issue *= (double)real / (k.threads * k.batch);
-    if (o->core != WM_FFT_PLAIN) all.issue *= 2, all.cache *= 2;
-    k.cost = sqrt(1 + all.issue * all.issue + all.cache * all.cache);
+    k.cost = cost_of(o, all);
     /* Waiting is hidden by other warps, and by what a thread has on its way. */
     double warps = (double)k.blocks * real / 32;
     if (warps < 24) k.cost *= pow(24 / warps, 0.4);
@@ -183,12 +194,25 @@ static void weigh(search *s, int passes, int threads) {
     keep(s, &k);
 }
 
+/** What the passes cost at least: one thread leaves none idle. */
+static load least_load(const search *s, int passes) {
+    load all = {0, 0};
+    for (int i = 0, weight = s->o->n; i < passes; i++) {
+        weight /= s->radix[i];
+        load one = pass_load(s->o, weight, i, s->radix[i], 1, i + 1 == passes);
+        all.issue += one.issue;
+        all.cache += one.cache;
+    }
+    return all;
+}
+
 static void weigh_threads(search *s, int passes) {
-    for (int i = 0; i < passes; i++)
-        for (int rounds = 1; rounds <= 4; rounds++) {
-            int butterflies = s->o->n / s->radix[i];
-            weigh(s, passes, (butterflies + rounds - 1) / rounds);
-        }
+    if (is_hopeless(s, cost_of(s->o, least_load(s, passes)))) return;
+    for (int i = 0; i < passes; i++) {
+        int butterflies = s->o->n / s->radix[i], seen = 0;
+        for (int k = 0; k < i; k++) seen = seen || s->radix[k] == s->radix[i];
+        for (int rounds = 1; rounds <= 4 && !seen; rounds++) weigh(s, passes, (butterflies + rounds - 1) / rounds);
+    }
 }
 
 static void factor(search *s, int left, int passes) {
@@ -233,8 +257,8 @@ static void put_measured_first(search *s) {
 
 /* ---- What was weighed before ---- */
 
-/* Weighing takes 0.1 to 2 ms, whatever the batch: programs that plan a length again find it here. */
-enum { REMEMBERED = 64 };
+/* Weighing takes up to half a millisecond, whatever the batch: programs that plan a length again find it here. */
+enum { REMEMBERED = 251 };
 
 typedef struct weighed {
     wm_fft_outline o; /* n 0: nothing yet */

@@ -7,13 +7,24 @@
 #include "fft_cut_internal.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
-enum { MOST_PASSES = 3, MOST_TILE = 28 * 1024, SHARED = 220 * 1024, SM_REGISTERS = 65536, BANKS = 16 };
+enum {
+    MOST_PASSES = 3,
+    MOST_TILE = 28 * 1024,
+    SHARED = 220 * 1024,
+    SM_REGISTERS = 65536,
+    BANKS = 16,
+    SEEN = 128,
+    ENDLESS = 1 << 30
+};
 
 typedef struct search {
     int n, f64, count;
     int radix[MOST_PASSES];
+    int seen_lanes;               /* of what follows; 0: nothing yet */
+    double seen[MOST_PASSES + 1]; /* cycles of a pass, and of the last one's results, of these radices and threads */
     wm_fft_tile_knobs *best;
 } search;
 
@@ -31,25 +42,50 @@ static int weight_of(const search *s, int pass) {
     return weight;
 }
 
-/** The first element of butterfly j of a pass; of the last one, in reversed digits. */
-static int slot_of(const search *s, int passes, int pass, int j) {
-    int weight = weight_of(s, pass), at = 0;
-    if (pass + 1 < passes) return j / weight * (weight * s->radix[pass]) + j % weight;
-    for (int i = 0; i + 1 < passes; i++) {
-        at += j % s->radix[i] * weight_of(s, i);
-        j /= s->radix[i];
+/** Walks the first elements of a pass's butterflies in order; of the last one, in reversed digits. */
+typedef struct walk {
+    int at, digits;
+    int digit[MOST_PASSES], radix[MOST_PASSES], weight[MOST_PASSES]; /* lowest digit first */
+} walk;
+
+static walk start_of(const search *s, int passes, int pass) {
+    walk w = {
+        .digits = pass < 0 ? 1 : 2, .weight = {1       },
+                   .radix = { ENDLESS, ENDLESS}
+    };
+    if (pass >= 0 && pass + 1 < passes) {
+        w.radix[0] = weight_of(s, pass);
+        w.weight[1] = w.radix[0] * s->radix[pass];
+    } else if (pass >= 0) {
+        w.digits = passes - 1;
+        for (int i = 0; i < w.digits; i++) w.radix[i] = s->radix[i], w.weight[i] = weight_of(s, i);
     }
-    return at;
+    return w;
+}
+
+static void step(walk *w) {
+    for (int i = 0; i < w->digits; i++) {
+        w->at += w->weight[i];
+        if (++w->digit[i] < w->radix[i]) return;
+        w->at -= w->radix[i] * w->weight[i];
+        w->digit[i] = 0;
+    }
 }
 
 /** Cycles that an access takes for 16 lanes (8 of f64): 1 without conflicts. `pass` < 0: the last one's results. */
 static double cycles(const search *s, int passes, int pass, int threads, int all) {
-    int lanes = s->f64 ? BANKS / 2 : BANKS, groups = 0, total = 0;
-    for (int first = 0; first < all && first < 128; first += lanes, groups++) {
+    int lanes = s->f64 ? BANKS / 2 : BANKS, groups = 0, total = 0, thread = 0, row = 0;
+    walk start = start_of(s, passes, pass), w = start;
+    for (int first = 0; first < all; first += lanes, groups++) {
         int hits[BANKS] = {0}, most = 1;
         for (int i = first; i < first + lanes && i < all; i++) {
-            int at = i / threads * s->n + (pass < 0 ? i % threads : slot_of(s, passes, pass, i % threads));
-            if (++hits[at % lanes] > most) most = hits[at % lanes];
+            int bank = (row + w.at) & (lanes - 1);
+            if (++hits[bank] > most) most = hits[bank];
+            step(&w);
+            if (++thread < threads) continue;
+            thread = 0;
+            row += s->n;
+            w = start;
         }
         total += most;
     }
@@ -110,27 +146,57 @@ static int choose_tile(const search *s, wm_fft_tile_knobs *k, int elements, int 
     return k->blocks >= 1;
 }
 
-/** Time of a point on an SM in cycles, where the memory allows one in 0.86 (f64: 1.72). */
-static void weigh_tile(search *s, wm_fft_tile_knobs *k, int passes) {
-    int all = k->threads * k->batch, lanes = (all + 31) / 32 * 32, size = s->f64 ? 2 : 1;
-    double issue = k->padded ? 4 : 0,
-           cache = 4.0 * size; /* the engine's own reads and writes, and what latency makes of them */
+typedef struct load {
+    double issue, cache; /* cycles of an SM a point; the memory allows one in 0.86 (f64: 1.72) */
+} load;
+
+/* The shared memory's part of a pass as tiles of so many threads see it; without `all`, as if nothing conflicted. */
+static double exchange(search *s, const wm_fft_tile_knobs *k, int passes, int pass, int all) {
+    int lanes = all < SEEN ? all : SEEN;
+    if (pass >= 0 && k->padded) return 1.1;
+    if (!all) return 1;
+    if (s->seen_lanes != lanes) memset(s->seen, 0, sizeof s->seen);
+    s->seen_lanes = lanes;
+    double *seen = &s->seen[pass + 1];
+    if (*seen == 0) *seen = cycles(s, passes, pass, k->threads, lanes);
+    return *seen;
+}
+
+static load load_of(search *s, const wm_fft_tile_knobs *k, int passes, int all) {
+    int size = s->f64 ? 2 : 1;
+    /* the engine's own reads and writes, and what latency makes of them */
+    load sum = {k->padded ? 4 : 0, 4.0 * size};
     for (int i = 0; i < passes; i++) {
-        int butterflies = s->n / s->radix[i], rounds = (butterflies + k->threads - 1) / k->threads;
+        int last = i + 1 == passes, butterflies = s->n / s->radix[i];
+        int rounds = (butterflies + k->threads - 1) / k->threads;
         double used = (double)butterflies / (rounds * k->threads);
-        double twiddles = i + 1 < passes ? (2 * sqrt(s->radix[i]) - 2) / s->radix[i] : 0;
-        double reads = k->padded ? 1.1 : cycles(s, passes, i, k->threads, all);
-        issue += (radix_work(s->radix[i]) + 4 + (i + 1 < passes ? 6 : 0)) * size / (0.5 + 0.5 * used);
-        cache += (reads + (i + 1 < passes ? reads : cycles(s, passes, -1, k->threads, all)) + twiddles) * size;
+        double twiddles = last ? 0 : (2 * sqrt(s->radix[i]) - 2) / s->radix[i];
+        double reads = exchange(s, k, passes, i, all), writes = last ? exchange(s, k, passes, -1, all) : reads;
+        sum.issue += (radix_work(s->radix[i]) + 4 + (last ? 0 : 6)) * size / (0.5 + 0.5 * used);
+        sum.cache += (reads + writes + twiddles) * size;
     }
-    issue = issue * lanes / all / 128 / 0.7;
-    cache = cache / 16;
-    k->cost = sqrt(issue * issue + cache * cache) + 0.03 * (passes + 2 * k->padded);
+    return sum;
+}
+
+/* A tile of `all` threads takes `lanes`. */
+static double cost_of(const wm_fft_tile_knobs *k, int passes, load l, double lanes, double all) {
+    double issue = l.issue * lanes / all / 128 / 0.7, cache = l.cache / 16;
+    return sqrt(issue * issue + cache * cache) + 0.03 * (passes + 2 * k->padded);
+}
+
+/* Whether so little a cost may still be among the best. */
+static int is_hopeful(const search *s, double least) {
+    return s->count < WM_FFT_MOST_CUTS || least < s->best[s->count - 1].cost;
+}
+
+static void weigh_tile(search *s, wm_fft_tile_knobs *k, int passes, load least) {
+    int all = k->threads * k->batch, lanes = (all + 31) / 32 * 32, size = s->f64 ? 2 : 1;
     /* Warps hide each other's waiting; loads on their way hide the memory's. */
     double warps = (double)k->blocks * lanes / 32,
            flight = (double)k->blocks * (k->stages - 1) * k->batch * s->n * 8 * size;
-    if (warps < 20) k->cost *= pow(20 / warps, 0.4);
-    if (flight < 40000) k->cost *= pow(40000 / flight, 0.5);
+    double more = warps < 20 ? pow(20 / warps, 0.4) : 1, most = flight < 40000 ? pow(40000 / flight, 0.5) : 1;
+    if (!is_hopeful(s, cost_of(k, passes, least, lanes, all) * more * most)) return;
+    k->cost = cost_of(k, passes, load_of(s, k, passes, all), lanes, all) * more * most;
     keep(s, k);
 }
 
@@ -139,6 +205,7 @@ static void weigh(search *s, int passes, int threads) {
     wm_fft_tile_knobs k = {.threads = threads};
     int elements = 0, last = s->radix[passes - 1];
     if (threads < 1 || threads > 512) return;
+    s->seen_lanes = 0;
     int results = (s->n / last + threads - 1) / threads * last;
     for (int i = 0; i < passes; i++) {
         if ((s->n / s->radix[i] + threads - 1) / threads > 6) return;
@@ -152,8 +219,10 @@ static void weigh(search *s, int passes, int threads) {
         k.padded = i >= 6;
         if (k.padded && (passes == 1 || held > (s->f64 ? 16 : 32))) return;
         k.stages = 2 + i % 2;
+        load least = load_of(s, &k, passes, 0);
+        if (!is_hopeful(s, cost_of(&k, passes, least, 1, 1))) continue;
         if (choose_tile(s, &k, elements > held || !k.padded ? elements : held, 64 << i % 6 / 2))
-            weigh_tile(s, &k, passes);
+            weigh_tile(s, &k, passes, least);
     }
 }
 
@@ -176,9 +245,43 @@ static void factor(search *s, int left, int passes) {
     }
 }
 
+/* ---- What was weighed before ---- */
+
+enum { REMEMBERED = 251 };
+
+static struct {
+    int n, f64, count; /* n 0: nothing yet */
+    wm_fft_tile_knobs best[WM_FFT_MOST_CUTS];
+} remembered[REMEMBERED];
+static pthread_mutex_t remembering = PTHREAD_MUTEX_INITIALIZER;
+
+static int recall(int n, int f64, wm_fft_tile_knobs out[WM_FFT_MOST_CUTS]) {
+    int slot = (2 * n + f64) % REMEMBERED, count = -1;
+    pthread_mutex_lock(&remembering);
+    if (remembered[slot].n == n && remembered[slot].f64 == f64) {
+        count = remembered[slot].count;
+        memcpy(out, remembered[slot].best, sizeof remembered[slot].best);
+    }
+    pthread_mutex_unlock(&remembering);
+    return count;
+}
+
+static void remember(const search *s) {
+    int slot = (2 * s->n + s->f64) % REMEMBERED;
+    pthread_mutex_lock(&remembering);
+    remembered[slot].n = s->n;
+    remembered[slot].f64 = s->f64;
+    remembered[slot].count = s->count;
+    memcpy(remembered[slot].best, s->best, (size_t)s->count * sizeof *s->best);
+    pthread_mutex_unlock(&remembering);
+}
+
 int wm_fft_tile_variants(int n, int f64, wm_fft_tile_knobs out[WM_FFT_MOST_CUTS]) {
     search s = {.n = n, .f64 = f64, .best = out};
+    int known = recall(n, f64, out);
+    if (known >= 0) return known;
     factor(&s, n, 0);
+    remember(&s);
     return s.count;
 }
 

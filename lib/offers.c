@@ -44,6 +44,7 @@ static void name_features(wm_op op, uint64_t bits, char *out, size_t room) {
     }
 }
 
+/* `out` is blank. */
 static int offers_of(wmContext *context, const wm_solver *solver, const wm_problem *problem, wm_offer *out,
                      wm_why *why) {
     uint64_t missing = wm_problem_features(problem) & ~solver->features;
@@ -56,7 +57,6 @@ static int offers_of(wmContext *context, const wm_solver *solver, const wm_probl
     if (!context->unverified && !wm_solver_verified(solver)) {
         return wm_refuse(why, "not verified on a GPU as it stands (WARPMATH_UNVERIFIED=1 lets it offer)");
     }
-    memset(out, 0, WM_MAX_OFFERS * sizeof *out);
     int count = solver->offer(context, problem, out, WM_MAX_OFFERS, why);
     if (count <= 0 && !why->text[0]) snprintf(why->text, sizeof why->text, "it gives no reason");
     return count < WM_MAX_OFFERS ? count : WM_MAX_OFFERS;

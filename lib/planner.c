@@ -56,67 +56,76 @@ static int take_named(wm_found *found, const wm_solver *solver, const char *knob
     return 0;
 }
 
-int wm_follow_wisdom(wmContext *context, const wm_problem *problem, wmEffort effort, wm_found *found) {
-    wm_wise wise;
-    if (!wm_wisdom_find(context, problem, &wise)) return 0;
-    if ((effort == WM_MEASURE || effort == WM_EXHAUSTIVE) && wise.effort < effort) return 0;
-    if (take_named(found, wm_wisdom_solver(context, &wise), wise.knobs, wise.seconds)) return 1;
+/* One of at least the effort that is asked for. */
+static int follow_entry(wmContext *context, const wm_wise *wise, wmEffort effort, wm_found *found) {
+    if ((effort == WM_MEASURE || effort == WM_EXHAUSTIVE) && wise->effort < effort) return 0;
+    if (take_named(found, wm_wisdom_solver(context, wise), wise->knobs, wise->seconds)) return 1;
     snprintf(found->note, sizeof found->note, "wisdom names %.48s@%d %.120s, which is not offered here (any more)",
-             wise.solver, wise.version, wise.knobs);
+             wise->solver, wise->version, wise->knobs);
     return 0;
 }
 
-/* Both ends of the problem's bucket in that size were tuned. */
-static int find_ends(wmContext *context, const wm_problem *problem, const char *text, int which, wm_wise *low,
-                     wm_wise *high) {
-    char end[2][WM_PROBLEM_TEXT];
-    return wm_bucket_ends(text, which, end[0], end[1], sizeof end[0]) &&
-           wm_wisdom_find_text(context, problem->op, end[0], low) &&
-           wm_wisdom_find_text(context, problem->op, end[1], high);
+int wm_follow_wisdom(wmContext *context, const wm_problem *problem, wmEffort effort, wm_found *found) {
+    wm_wise wise;
+    return wm_wisdom_find(context, problem, &wise) && follow_entry(context, &wise, effort, found);
 }
 
-/* The same variant won both ends of one of the problem's buckets. */
-static int follow_bucket(wmContext *context, const wm_problem *problem, wm_found *found) {
+/* What is known of a problem before anybody is asked to offer. */
+typedef struct known {
+    int own, ends[WM_BUCKET_SIZES]; /* whether there is an entry; one variant that won both ends of a bucket */
+    wm_wise entry, end[WM_BUCKET_SIZES];
+    const wm_shipped *shipped; /* what won on another machine with the same device */
+} known;
+
+/* Both ends of the problem's bucket in that size were tuned, and the same variant won. */
+static int find_ends(wmContext *context, const wm_problem *problem, const char *text, int which, wm_wise *low) {
+    char end[2][WM_PROBLEM_TEXT];
+    wm_wise high;
+    return wm_bucket_ends(text, which, end[0], end[1], sizeof end[0]) &&
+           wm_wisdom_find_text(context, problem->op, end[0], low) &&
+           wm_wisdom_find_text(context, problem->op, end[1], &high) && strcmp(low->solver, high.solver) == 0 &&
+           low->version == high.version && strcmp(low->knobs, high.knobs) == 0;
+}
+
+static void look_up(wmContext *context, const wm_problem *problem, wmEffort effort, int fixed, known *out) {
     char text[WM_PROBLEM_TEXT];
-    wm_wise low, high;
-    if (!wm_wisdom_any(context)) return 0;
+    int by_estimate = effort == WM_ESTIMATE, any = wm_wisdom_any(context);
+    int shipped = by_estimate && context->gpu && context->use_shipped && !context->frozen;
+    memset(out->ends, 0, sizeof out->ends);
+    out->own = 0;
+    out->shipped = NULL;
+    if (fixed || !(any || shipped)) return;
     wm_problem_print(problem, text, sizeof text);
-    for (int which = 0; which < WM_BUCKET_SIZES; which++) {
-        if (!find_ends(context, problem, text, which, &low, &high)) continue;
-        if (strcmp(low.solver, high.solver) != 0 || low.version != high.version) continue;
-        if (strcmp(low.knobs, high.knobs) != 0) continue;
-        if (!take_named(found, wm_wisdom_solver(context, &low), low.knobs, 0)) continue;
-        snprintf(found->note, sizeof found->note, "tuned at both ends of its bucket in %s", wm_bucket_name(which));
+    out->own = any && wm_wisdom_find_text(context, problem->op, text, &out->entry);
+    for (int i = 0; i < WM_BUCKET_SIZES && any && (by_estimate || effort == WM_WISDOM_ONLY); i++)
+        out->ends[i] = find_ends(context, problem, text, i, &out->end[i]);
+    if (shipped) out->shipped = wm_shipped_find(&context->device, text);
+}
+
+/* Then all variants are listed, since wisdom may name any. */
+static int is_known(const known *k) {
+    int known = k->own || k->shipped;
+    for (int i = 0; i < WM_BUCKET_SIZES; i++) known = known || k->ends[i];
+    return known;
+}
+
+static int follow_bucket(wmContext *context, const known *k, wm_found *found) {
+    for (int i = 0; i < WM_BUCKET_SIZES; i++) {
+        const wm_wise *end = &k->end[i];
+        if (!k->ends[i] || !take_named(found, wm_wisdom_solver(context, end), end->knobs, 0)) continue;
+        snprintf(found->note, sizeof found->note, "tuned at both ends of its bucket in %s", wm_bucket_name(i));
         return 1;
     }
     return 0;
 }
 
-/* What won on another machine with the same device. */
-static int follow_shipped(const wmContext *context, const wm_problem *problem, wm_found *found) {
-    char text[WM_PROBLEM_TEXT];
-    if (!context->gpu || !context->use_shipped || wm_shipped_count(&context->device) == 0) return 0;
-    wm_problem_print(problem, text, sizeof text);
-    const wm_shipped *row = wm_shipped_find(&context->device, text);
+static int follow_shipped(const wmContext *context, const wm_shipped *row, wm_found *found) {
     if (!row) return 0;
     wm_wise named = {.version = row->version};
     snprintf(named.solver, sizeof named.solver, "%s", row->solver);
     if (!take_named(found, wm_wisdom_solver(context, &named), row->knobs, 0)) return 0;
     snprintf(found->note, sizeof found->note, "by the wisdom that ships for the %.60s", context->device.name);
     return 1;
-}
-
-/* Wisdom may name any variant of the problem: then all are listed. */
-static int is_known(wmContext *context, const wm_problem *problem) {
-    char text[WM_PROBLEM_TEXT];
-    wm_wise low, high;
-    wm_problem_print(problem, text, sizeof text);
-    if (context->gpu && context->use_shipped && wm_shipped_find(&context->device, text)) return 1;
-    if (!wm_wisdom_any(context)) return 0;
-    int known = wm_wisdom_find_text(context, problem->op, text, &low);
-    for (int which = 0; which < WM_BUCKET_SIZES && !known; which++)
-        known = find_ends(context, problem, text, which, &low, &high);
-    return known;
 }
 
 static wmStatus no_wisdom(const wmContext *context, const wm_problem *problem) {
@@ -140,14 +149,14 @@ wmStatus wm_search(wmContext *context, const wm_problem *problem, const wmPlanOp
         out->by = WM_BY_EMPTY;
         return WM_OK;
     }
-    int few = options->effort == WM_ESTIMATE && (options->fixed_choice || !is_known(context, problem));
+    known k;
+    look_up(context, problem, effort, options->fixed_choice, &k);
+    int few = effort == WM_ESTIMATE && !is_known(&k);
     WM_TRY((few ? wm_search_few : wm_search_offers)(context, problem, options->workspace_limit, out));
     if (out->count == 0) return wm_nobody_offers(context, problem, out);
     if (!options->fixed_choice) {
-        int by_estimate = effort == WM_ESTIMATE, no_more = effort == WM_WISDOM_ONLY;
-        if (wm_follow_wisdom(context, problem, effort, out)) return WM_OK;
-        if ((by_estimate || no_more) && follow_bucket(context, problem, out)) return WM_OK;
-        if (by_estimate && !context->frozen && follow_shipped(context, problem, out)) return WM_OK;
+        if (k.own && follow_entry(context, &k.entry, effort, out)) return WM_OK;
+        if (follow_bucket(context, &k, out) || follow_shipped(context, k.shipped, out)) return WM_OK;
         if (effort == WM_WISDOM_ONLY || context->frozen) return no_wisdom(context, problem);
         if (effort != WM_ESTIMATE) WM_TRY(wm_measure(context, problem, options, out));
     }

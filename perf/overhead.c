@@ -4,7 +4,8 @@
  * repeated one-shot call around that. Small problems on one stream; medians over rounds, the four interleaved.
  *
  *     overhead [gpu | cpu]            what calls cost
- *     overhead gpu|cpu LIST           what planning by estimate costs, the making of the plan apart
+ *     overhead gpu|cpu|fake LIST      what planning by estimate costs, the making of the plan apart, and which solver's
+ *                                     part it is; `fake` is a stand-in for an H200 that only plans
  *
  * The launch is measured on the GPU by catching the one that the solver hands to the device table, and handing the
  * same on again and again. Targets: execute at most 1 us over the launch, one-shot at most 2 us over execute.
@@ -12,6 +13,8 @@
 #include "lib/context_internal.h"
 #include "lib/fields.h"
 #include "lib/plan_internal.h"
+#include "lib/verified.h"
+#include "tests/fake_gpu.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,44 +139,121 @@ static int one(wmContext *context, const char *problem) {
 
 /* ---- Planning ---- */
 
-/* The least of a few searches for one problem: the first one loads libraries and fills caches. 0: none offers. */
-static double search_seconds(wmContext *context, const wm_problem *problem) {
+enum { MOST_PROBLEMS = 4096, MOST_SOLVERS = 128 };
+
+/* Microseconds by operation: the first search of a process for each problem, which fills memos, and the least of the
+ * next. */
+typedef struct planning {
+    double first[MOST_PROBLEMS], again[MOST_PROBLEMS];
+    int count;
+} planning;
+
+static double one_search(wmContext *context, const wm_problem *problem) {
     const wmPlanOptions options = wmPlanOptionsDefault();
-    double least = 0;
-    for (int i = 0; i < 6; i++) {
-        wm_found found;
-        double from = now();
-        wmStatus status = wm_search(context, problem, &options, &found);
-        double taken = now() - from;
-        wm_found_free(&found);
-        if (status != WM_OK) return 0;
-        if (i > 0 && (least == 0 || taken < least)) least = taken;
+    wm_found found;
+    double from = now();
+    wmStatus status = wm_search(context, problem, &options, &found);
+    double taken = now() - from;
+    wm_found_free(&found);
+    return status == WM_OK ? 1e6 * taken : 0;
+}
+
+static void search_times(wmContext *context, const wm_problem *problem, planning *out) {
+    double first = one_search(context, problem), least = first;
+    if (first == 0 || out->count == MOST_PROBLEMS) return;
+    for (int i = 0; i < 5; i++) {
+        double taken = one_search(context, problem);
+        if (taken > 0 && taken < least) least = taken;
     }
-    return least;
+    out->first[out->count] = first;
+    out->again[out->count++] = least;
+}
+
+static void print_planning(const char *name, double *us, int count) {
+    if (!count) return;
+    double sum = 0;
+    qsort(us, (size_t)count, sizeof *us, by_value);
+    for (int i = 0; i < count; i++) sum += us[i];
+    printf("%-36s %7d %8.2f %8.2f %9.2f %9.2f\n", name, count, sum / count, us[count / 2], us[count * 9 / 10],
+           us[count - 1]);
+}
+
+/* Each solver by itself, as planning asks it: the least of a few times. */
+static double offer_time(wmContext *context, const wm_solver *solver, const wm_problem *problem) {
+    double least = 0;
+    if (solver->op != problem->op || solver->place != context->place) return 0;
+    for (int i = 0; i < 4; i++) {
+        static wm_offer offers[WM_MAX_OFFERS];
+        wm_why why = {""};
+        if (wm_problem_features(problem) & ~solver->features) return 0;
+        if (!context->unverified && !wm_solver_verified(solver)) return 0;
+        double from = now();
+        (void)solver->offer(context, problem, offers, WM_MAX_OFFERS, &why);
+        double taken = now() - from;
+        if (i == 0 || taken < least) least = taken;
+    }
+    return 1e6 * least;
+}
+
+static int read_problem(FILE *file, wmPlace place, wm_problem *out) {
+    char line[WM_PROBLEM_TEXT];
+    while (fgets(line, sizeof line, file)) {
+        line[strcspn(line, "#\n")] = '\0';
+        if (line[0] && wm_problem_parse(out, line, place) == WM_OK) return 1;
+    }
+    return 0;
 }
 
 static int plan_list(wmContext *context, const char *path) {
-    static double seconds[WM_OPERATIONS][4096];
-    int count[WM_OPERATIONS] = {0};
-    char line[WM_PROBLEM_TEXT];
+    static planning plans[WM_OPERATIONS];
+    static double parts[MOST_SOLVERS][MOST_PROBLEMS];
+    int asked[MOST_SOLVERS] = {0};
+    wm_problem problem;
     FILE *file = fopen(path, "re");
     if (!file) return 0;
-    while (fgets(line, sizeof line, file)) {
-        wm_problem problem;
-        line[strcspn(line, "#\n")] = '\0';
-        if (!line[0] || wm_problem_parse(&problem, line, wmContextPlace(context)) != WM_OK) continue;
-        double taken = search_seconds(context, &problem);
-        if (taken > 0 && count[problem.op] < 4096) seconds[problem.op][count[problem.op]++] = taken;
-    }
+    while (read_problem(file, wmContextPlace(context), &problem)) search_times(context, &problem, &plans[problem.op]);
+    rewind(file);
+    while (read_problem(file, wmContextPlace(context), &problem))
+        for (int i = 0; i < context->solver_count && i < MOST_SOLVERS; i++) {
+            double us = offer_time(context, context->solvers[i], &problem);
+            if (us > 0 && asked[i] < MOST_PROBLEMS) parts[i][asked[i]++] = us;
+        }
     (void)fclose(file);
-    printf("us to choose by estimate    problems   median      90 %%      most\n");
+    printf("us to choose by estimate                 of     mean   median      90 %%      most\n");
     for (int op = 0; op < WM_OPERATIONS; op++) {
-        if (!count[op]) continue;
-        qsort(seconds[op], (size_t)count[op], sizeof **seconds, by_value);
-        printf("%-28s %7d %8.2f %9.2f %9.2f\n", wm_op_name((wm_op)op), count[op], 1e6 * seconds[op][count[op] / 2],
-               1e6 * seconds[op][count[op] * 9 / 10], 1e6 * seconds[op][count[op] - 1]);
+        char name[64];
+        snprintf(name, sizeof name, "%s, the first time", wm_op_name((wm_op)op));
+        print_planning(name, plans[op].first, plans[op].count);
+        snprintf(name, sizeof name, "%s, again", wm_op_name((wm_op)op));
+        print_planning(name, plans[op].again, plans[op].count);
+    }
+    for (int i = 0; i < context->solver_count && i < MOST_SOLVERS; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "  %s", context->solvers[i]->name);
+        print_planning(name, parts[i], asked[i]);
     }
     return 1;
+}
+
+static wm_fake *stand_in;
+
+/* A context on a device that says it is an H200, with nothing behind it. */
+static wmStatus open_stand_in(wmContext **context, const wmContextOptions *options) {
+    int count = 0;
+    const wm_solver *const *solvers = wm_solvers(&count);
+    stand_in = wm_fake_new(1);
+    if (!stand_in) return WM_ERR_MEMORY;
+    wm_device *device = wm_fake_device(stand_in, 0);
+    snprintf(device->name, sizeof device->name, "NVIDIA H200");
+    device->multiprocessors = 132;
+    device->clock_khz = 1980000;
+    device->l2_bytes = 60 << 20;
+    device->shared_bytes = 227 << 10;
+    device->memory_bytes = (int64_t)139 << 30;
+    device->bandwidth = 4.8e12;
+    WM_TRY(wm_context_create_with(context, options, wm_fake_gpu(stand_in), solvers, count, wm_clock_system()));
+    (*context)->unverified = getenv("WARPMATH_UNVERIFIED") != NULL;
+    return WM_OK;
 }
 
 int main(int argc, char **argv) {
@@ -185,13 +265,15 @@ int main(int argc, char **argv) {
     options.place = argc > 1 && strcmp(argv[1], "cpu") == 0 ? WM_PLACE_CPU : WM_PLACE_GPU;
     options.wisdom_path = "";
     options.cpu_threads = 1;
-    if (wmContextCreate(&context, &options) != WM_OK) {
+    int fake = argc > 2 && strcmp(argv[1], "fake") == 0;
+    if ((fake ? open_stand_in(&context, &options) : wmContextCreate(&context, &options)) != WM_OK) {
         printf("%s\n", wmLastError());
         return 1;
     }
     if (argc > 2) {
         int read = plan_list(context, argv[2]);
         wmContextDestroy(context);
+        wm_fake_end(stand_in);
         return !read;
     }
     if (context->gpu) {
