@@ -141,23 +141,35 @@ static uint32_t wrap(double x) {
     return fabs(x) <= 0x1p53 ? (uint32_t)(int64_t)x : 0;
 }
 
+/* An f32 from which narrower types round as they would from x: toward zero, and odd where that is not exact (S. Boldo
+ * and G. Melquiond, Emulation of FMA and correctly rounded sums, IEEE Trans. Computers 57, 2008). */
+static float odd(double x) {
+    float near = (float)x;
+    uint32_t bits = 0;
+    if ((double)near == x || isnan(x)) return near;
+    memcpy(&bits, &near, sizeof bits);
+    if (fabs((double)near) > fabs(x)) bits--;
+    bits |= 1;
+    memcpy(&near, &bits, sizeof bits);
+    return near;
+}
+
 void wm_number_store(wmType type, void *array, int64_t index, wm_number x) {
-    float narrow = (float)x.re;
     switch (type) {
     case WM_F16:
-        ((uint16_t *)array)[index] = encode_f16(narrow);
+        ((uint16_t *)array)[index] = encode_f16(odd(x.re));
         break;
     case WM_BF16:
-        ((uint16_t *)array)[index] = encode_bf16(narrow);
+        ((uint16_t *)array)[index] = encode_bf16(odd(x.re));
         break;
     case WM_F8E4M3:
-        ((uint8_t *)array)[index] = encode_e4m3(narrow);
+        ((uint8_t *)array)[index] = encode_e4m3(odd(x.re));
         break;
     case WM_F8E5M2:
-        ((uint8_t *)array)[index] = encode_e5m2(narrow);
+        ((uint8_t *)array)[index] = encode_e5m2(odd(x.re));
         break;
     case WM_F32:
-        ((float *)array)[index] = narrow;
+        ((float *)array)[index] = (float)x.re;
         break;
     case WM_F64:
         ((double *)array)[index] = x.re;
@@ -172,15 +184,15 @@ void wm_number_store(wmType type, void *array, int64_t index, wm_number x) {
         ((int32_t *)array)[index] = (int32_t)wrap(x.re);
         break;
     case WM_C32:
-        ((uint16_t *)array)[2 * index] = encode_f16(narrow);
-        ((uint16_t *)array)[2 * index + 1] = encode_f16((float)x.im);
+        ((uint16_t *)array)[2 * index] = encode_f16(odd(x.re));
+        ((uint16_t *)array)[2 * index + 1] = encode_f16(odd(x.im));
         break;
     case WM_CBF16:
-        ((uint16_t *)array)[2 * index] = encode_bf16(narrow);
-        ((uint16_t *)array)[2 * index + 1] = encode_bf16((float)x.im);
+        ((uint16_t *)array)[2 * index] = encode_bf16(odd(x.re));
+        ((uint16_t *)array)[2 * index + 1] = encode_bf16(odd(x.im));
         break;
     case WM_C64:
-        ((float *)array)[2 * index] = narrow;
+        ((float *)array)[2 * index] = (float)x.re;
         ((float *)array)[2 * index + 1] = (float)x.im;
         break;
     case WM_C128:

@@ -21,8 +21,7 @@ typedef struct wm_number {
 wm_number wm_number_load(wmType type, const void *array, int64_t index);
 
 /**
- * Stores x, rounded to nearest even. The narrow floating types are reached through f32, as a kernel would; fp8
- * saturates at its largest value, integers wrap.
+ * Stores x, rounded once, to nearest even. fp8 saturates at its largest value, integers wrap.
  */
 void wm_number_store(wmType type, void *array, int64_t index, wm_number x);
 
