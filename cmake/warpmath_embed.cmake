@@ -8,7 +8,7 @@
 function(wm_embedded_files root out)
     file(GLOB files RELATIVE ${root}/include ${root}/include/warpmath/device/*)
     list(APPEND files warpmath/fft_direction.h warpmath/random_key.h warpmath/random_generator.h
-         warpmath/random_interval.h warpmath/random.h warpmath/plan.h warpmath/context.h warpmath/types.h)
+         warpmath/random_interval.h warpmath/random.h warpmath/matmul.h warpmath/plan.h warpmath/context.h warpmath/types.h)
     list(TRANSFORM files PREPEND include/)
     file(GLOB own RELATIVE ${root} ${root}/device/*.cuh ${root}/device/*.h)
     list(APPEND files ${own})

@@ -14,19 +14,44 @@
  * fp8 operands with scales by block are first multiplied by them, into f32 copies, whose product is one of f32 then:
  * right, but as slow as f32 is.
  *
+ * A functor of the user's is the pass compiled once more when the plan is made, with their function in it.
+ *
  * Refuses what needs no such pass. Floor: the sums written and read once more, 8 bytes an element, and D, R, Z as they
  * are; 4096 x 4096 to bf16: 134 MB + 34 MB at 4.0 TB/s, 42 us, half of that where the sums stay in L2. Predicted 0.8 of
  * it without dropout, 0.5 with. Not measured.
  */
 #include "device/matmul_finish.cuh"
+#include "device/matmul_job.h"
 
+#include "host/matmul_functor.h"
+#include "lib/jit.h"
 #include "lib/matmul_apart.h"
 
 #include <stdlib.h>
 
 enum { MOST_BLOCKS = 1 << 20, ALIGN = 256 };
 
+typedef struct finish_state {
+    wm_apart apart;
+    wm_jit_kernel *functor; /* the pass with the user's function; NULL: none */
+} finish_state;
+
 /* ---- From a problem to its launches ---- */
+
+/** The pass as the library has it. */
+static const void *pass_of(const wmMatmulDesc *d) {
+    return d->compute == WM_COMPUTE_F64 ? (const void *)wm_matmul_finish_f64 : (const void *)wm_matmul_finish_f32;
+}
+
+/** The pass with a functor as the emulation has it. */
+static const void *generic_pass(const wmMatmulDesc *d) {
+#ifdef WM_SIMT
+    return pass_of(d);
+#else
+    (void)d;
+    return nullptr;
+#endif
+}
 
 static int wide(const wmMatmulDesc *d) {
     return d->compute == WM_COMPUTE_F64;
@@ -99,6 +124,8 @@ static wm_finish_job job_of(const wm_run *run, const wm_apart *apart) {
     job.run = run_of(d);
     job.team = team_of(d);
     if (d->dropout) drop_of(args, &job);
+    job.functor_user = args->functor_user;
+    job.functor_host = reinterpret_cast<const void *>(d->functor.host);
     job.final = !folds(d);
     job.reduced_type = wm_reduced_type(d) & 0xff;
     job.reduced =
@@ -144,8 +171,7 @@ static wmStatus widen_both(const wm_run *run, const wm_apart *apart) {
     const wmMatmulDesc *d = &run->problem->u.matmul, *plain = &apart->inner.problem.u.matmul;
     const wmMatmulArgs *args = &run->args->matmul;
     char *a = static_cast<char *>(run->workspace) + apart->sum_bytes;
-    int nothing = args->alpha.kind == WM_SCALAR_HOST && args->alpha.re == 0; /* A and B may be NULL */
-    if (!wm_apart_widens(d) || d->k == 0 || nothing) return WM_OK;
+    if (!wm_apart_widens(d) || d->k == 0 || wm_scalar_is(&args->alpha, 0)) return WM_OK;
     WM_TRY(widen(run, &d->a, &plain->a, args->a, args->a_scale, a));
     return widen(run, &d->b, &plain->b, args->b, args->b_scale, a + apart->a_bytes);
 }
@@ -156,7 +182,9 @@ static int matmul_finish_offer(wmContext *context, const wm_problem *problem, wm
                                wm_why *why) {
     const wmMatmulDesc *d = &problem->u.matmul;
     (void)capacity;
+    const char *reason = nullptr;
     if (!(wm_problem_features(problem) & WM_APART_BEYOND)) return wm_refuse(why, "others do all of it at once");
+    if (d->functor.source && !wm_jit_ready(generic_pass(d), &reason)) return wm_refuse(why, "%s", reason);
     *out = wm_offer{};
     if (!wm_apart_offer(context, d, out, why)) return 0;
     double elements = (double)d->m * (double)d->n * (double)d->batch;
@@ -173,34 +201,52 @@ static int matmul_finish_offer(wmContext *context, const wm_problem *problem, wm
 }
 
 static void matmul_finish_drop(wmContext *context, void *data) {
-    wm_apart *apart = static_cast<wm_apart *>(data);
-    if (apart) wm_inner_drop(context, &apart->inner);
-    free(apart);
+    finish_state *state = static_cast<finish_state *>(data);
+    if (!state) return;
+    wm_inner_drop(context, &state->apart.inner);
+    wm_jit_put(context, state->functor);
+    free(state);
+}
+
+static wmStatus make_functor(wmContext *context, const wmMatmulDesc *d, finish_state *state) {
+    char *source = wm_matmul_functor_source(&d->functor, wide(d));
+    if (!source) return wm_fail(WM_ERR_MEMORY, "out of memory for a functor's source");
+    wm_jit_request request = {};
+    request.solver = "matmul_finish";
+    request.source = source;
+    request.kernel = WM_MATMUL_FUNCTOR_KERNEL;
+    request.options[0] = WM_MATMUL_FUNCTOR_OPTION;
+    request.shared = THREADS * sizeof(double);
+    request.generic = generic_pass(d);
+    wmStatus status = wm_jit_get(context, &request, &state->functor);
+    free(source);
+    return status;
 }
 
 static wmStatus matmul_finish_make(wmContext *context, const wm_problem *problem, const wm_offer *offer, void **state) {
     const wmMatmulDesc *d = &problem->u.matmul;
-    wm_apart *apart = static_cast<wm_apart *>(calloc(1, sizeof *apart));
-    if (!apart) return wm_fail(WM_ERR_MEMORY, "out of memory for a plan");
-    *state = apart;
+    finish_state *made = static_cast<finish_state *>(calloc(1, sizeof *made));
+    if (!made) return wm_fail(WM_ERR_MEMORY, "out of memory for a plan");
+    *state = made;
+    if (d->functor.source) WM_TRY(make_functor(context, d, made));
     wm_offer inner = *offer;
     inner.workspace -= partial_bytes(d);
-    WM_TRY(wm_apart_make(context, d, &inner, apart));
-    const void *pass = wide(d) ? (const void *)wm_matmul_finish_f64 : (const void *)wm_matmul_finish_f32;
+    WM_TRY(wm_apart_make(context, d, &inner, &made->apart));
     const void *last = wide(d) ? (const void *)wm_matmul_fold_f64 : (const void *)wm_matmul_fold_f32;
-    WM_TRY(wm_prepare_kernel(context, "matmul_finish", pass, THREADS * sizeof(double)));
+    WM_TRY(wm_prepare_kernel(context, "matmul_finish", pass_of(d), THREADS * sizeof(double)));
     WM_TRY(wm_prepare_kernel(context, "matmul_finish", (const void *)wm_matmul_widen, THREADS * sizeof(double)));
     return wm_prepare_kernel(context, "matmul_finish", last, THREADS * sizeof(double));
 }
 
 static wmStatus matmul_finish_run(const wm_run *run) {
-    const wm_apart *apart = static_cast<const wm_apart *>(run->state);
+    const finish_state *state = static_cast<const finish_state *>(run->state);
+    const wm_apart *apart = &state->apart;
     const wmMatmulDesc *d = &run->problem->u.matmul;
     WM_TRY(widen_both(run, apart));
     WM_TRY(wm_apart_run(run, apart));
     wm_finish_job job = job_of(run, apart);
     wm_i64 teams = THREADS / job.team, blocks = wm_divide_up(job.rows, teams) * job.pieces;
-    const void *pass = wide(d) ? (const void *)wm_matmul_finish_f64 : (const void *)wm_matmul_finish_f32;
+    const void *pass = state->functor ? wm_jit_handle(state->functor) : pass_of(d);
     WM_TRY(launch(run, pass, blocks, &job, sizeof job));
     if (!folds(d)) return WM_OK;
     int all = d->reduction == WM_REDUCE_ABSMAX;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Device side of matmul_finish: the pass over a product's sums, the last step of reductions, and scales by block put
- * into f32 copies. matmul_finish.cu tells what they are for. */
+ * into f32 copies. matmul_finish.cu tells what they are for. With WM_MATMUL_FUNCTOR, the name of a user's function
+ * which stands before this header, and WM_MATMUL_FUNCTOR_REAL, float or double, it is the pass with that function
+ * alone: what run-time compilation makes for a plan. */
 #ifndef WM_DEVICE_MATMUL_FINISH_CUH
 #define WM_DEVICE_MATMUL_FINISH_CUH
 
 #include "device/matmul_element.cuh"
-#include "device/matmul_job.h"
 
 #include <warpmath/device/dist_basic.h>
+#include <warpmath/matmul.h>
 
 enum { THREADS = 256, RUN = 4, PIECE = 4096 }; /* of a block; columns of a run and of a row's piece */
 
@@ -34,6 +36,8 @@ typedef struct wm_finish_job {
     double factor;
     void *reduced; /* a row's value each, if final is set, else partial ones of T */
     int reduced_type, final;
+    const void *functor_user;
+    const void *functor_host; /* the functor under the emulation, which cannot compile; else, or with none, NULL */
 } wm_finish_job;
 
 /* ---- Parts of an element ---- */
@@ -48,17 +52,36 @@ WM_DEVICE T at(const wm_matrix_ref &x, wm_i64 t, wm_i64 i, wm_i64 j) {
     return wm_element_load<T>(x.type, wm_matrix_first(x, t), i * x.row + j * x.col);
 }
 
-/** An i8 takes the nearest value that it has, and 0 for a NaN. 1.5 · 2^23 more and less rounds to nearest even. */
+/** An f32 from which narrower types round as they would from y: odd where it is not exact (reference/number.c). */
+WM_DEVICE float odd(float y) {
+    return y;
+}
+WM_DEVICE float odd(double y) {
+    float near = wm_to_f32(y);
+    double back = (double)near;
+    if (back == y || y != y) return near;
+    wm_u32 bits = wm_f32_bits(near);
+    if ((back > y) == (y > 0.0)) bits--; /* it is the larger one in magnitude */
+    return wm_f32_of(bits | 1);
+}
+
+/** An i8 takes the nearest value that it has, and 0 for a NaN. 1.5 · 2^23 (2^52) more and less rounds to nearest even.
+ */
 template <class T>
 WM_DEVICE void put(const wm_matrix_ref &x, wm_i64 t, wm_i64 i, wm_i64 j, T y) {
     void *base = const_cast<void *>(wm_matrix_first(x, t));
     wm_i64 index = i * x.row + j * x.col;
-    if (x.type != WM_ELEMENT_I8) {
+    if (x.type == WM_ELEMENT_F64) {
         wm_element_store(x.type, base, index, y);
-        return;
+    } else if (x.type == WM_ELEMENT_F32) {
+        static_cast<float *>(base)[index] = wm_to_f32(y);
+    } else if (x.type != WM_ELEMENT_I8) {
+        wm_element_store(x.type, base, index, odd(y));
+    } else {
+        T near = y != y ? T(0) : y < T(-128) ? T(-128) : y > T(127) ? T(127) : y;
+        T shift = sizeof(T) == 8 ? T(6755399441055744.0) : T(12582912.0);
+        static_cast<wm_i8 *>(base)[index] = (wm_i8)(int)wm_sub(wm_add(near, shift), shift);
     }
-    float near = y != y ? 0.0f : wm_to_f32(y < T(-128) ? T(-128) : y > T(127) ? T(127) : y);
-    static_cast<wm_i8 *>(base)[index] = (wm_i8)(int)wm_sub(wm_add(near, 12582912.0f), 12582912.0f);
 }
 
 /** Of the draws of mask `mask` those in `want` that are kept: planes are worked out until all of them are decided. */
@@ -115,6 +138,22 @@ WM_DEVICE T linear(const wm_finish_job &p, const finish_row<T> &w, wm_i64 j) {
     return z;
 }
 
+/** What the user's function makes of y. */
+template <class T>
+WM_DEVICE T functor(const wm_finish_job &p, const finish_row<T> &w, wm_i64 j, T y) {
+    (void)p, (void)w, (void)j;
+#if defined(WM_SIMT)
+    if (!p.functor_host) return y;
+    typedef double (*host)(double, int64_t, int64_t, int64_t, const void *);
+    host call = reinterpret_cast<host>(const_cast<void *>(p.functor_host));
+    return (T)call((double)y, w.i, j, w.t, p.functor_user);
+#elif defined(WM_MATMUL_FUNCTOR)
+    return WM_MATMUL_FUNCTOR(y, w.i, j, w.t, p.functor_user);
+#else
+    return y;
+#endif
+}
+
 template <class T>
 WM_DEVICE T result(const wm_finish_job &p, const finish_row<T> &w, wm_i64 j, bool keep) {
     wm_i64 gate = j * p.gate_step;
@@ -122,7 +161,7 @@ WM_DEVICE T result(const wm_finish_job &p, const finish_row<T> &w, wm_i64 j, boo
     if (p.gate_next) y = wm_mul(y, linear(p, w, gate + p.gate_next));
     if (p.dropout) y = keep ? wm_mul(y, T(p.factor)) : T(0);
     if (p.r.base) y = wm_add(y, at<T>(p.r, w.t, w.i, j));
-    return y;
+    return functor(p, w, j, y);
 }
 
 template <class T>
@@ -192,6 +231,14 @@ WM_DEVICE void finish(const wm_finish_job &p) {
     }
 }
 
+#ifdef WM_MATMUL_FUNCTOR
+
+WM_KERNEL __launch_bounds__(THREADS, 2) wm_matmul_finish_functor(WM_PARAMS(wm_finish_job)) {
+    finish<WM_MATMUL_FUNCTOR_REAL>(p);
+}
+
+#else
+
 WM_KERNEL __launch_bounds__(THREADS, 2) wm_matmul_finish_f32(WM_PARAMS(wm_finish_job)) {
     finish<float>(p);
 }
@@ -252,5 +299,7 @@ WM_KERNEL __launch_bounds__(THREADS) wm_matmul_widen(WM_PARAMS(wm_finish_widen))
         to[line * p.to.row + q * p.to.col] = x;
     }
 }
+
+#endif
 
 #endif

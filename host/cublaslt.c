@@ -310,10 +310,6 @@ typedef struct scalar {
     const void *at;
 } scalar;
 
-static int is_host(const wmScalar *s, double re) {
-    return s->kind == WM_SCALAR_HOST && s->re == re && s->im == 0;
-}
-
 static wmStatus take_scalar(const cublaslt_state *s, const wmScalar *from, int on_device, const char *name,
                             scalar *out) {
     if (from->kind == WM_SCALAR_DEVICE) {
@@ -325,7 +321,7 @@ static wmStatus take_scalar(const cublaslt_state *s, const wmScalar *from, int o
         out->at = out->value;
         return WM_OK;
     }
-    if (!is_host(from, 0) && !is_host(from, 1))
+    if (!wm_scalar_is(from, 0) && !wm_scalar_is(from, 1))
         return wm_fail(WM_ERR_UNSUPPORTED,
                        "args.%s is %g on the host, and the other scalar is on the device; cuBLASLt wants both in one "
                        "place (0 and 1 apart)",
@@ -372,12 +368,12 @@ static wmStatus cublaslt_run(const wm_run *run) {
     },
            beta = alpha;
     int on_device = args->alpha.kind == WM_SCALAR_DEVICE || args->beta.kind == WM_SCALAR_DEVICE;
-    if (is_host(&args->alpha, 0)) return wm_matmul_naive.run(run);
+    if (wm_scalar_is(&args->alpha, 0)) return wm_matmul_naive.run(run);
     WM_TRY(take_scalar(s, &args->alpha, on_device, "alpha", &alpha));
     WM_TRY(take_scalar(s, &args->beta, on_device, "beta", &beta));
     WM_TRY(set_vectors(run, args, &x.desc));
     /* Where C is not read, args.c may be anything: D serves as C. */
-    int no_c = is_host(&args->beta, 0) && s->p.call.c.type == s->p.call.d.type;
+    int no_c = wm_scalar_is(&args->beta, 0) && s->p.call.c.type == s->p.call.d.type;
     int32_t mode = on_device;
     int status = s->p.lt->desc_set(&x.desc, WM_LT_DESC_POINTER_MODE, &mode, sizeof mode);
     if (!status)

@@ -23,6 +23,7 @@ static const struct {
 
 /* The struct's size in the first version: none that a caller has can be smaller. */
 static size_t first_size(wm_op op) {
+    if (op == WM_MATMUL) return offsetof(wmMatmulArgs, functor_user);
     return op == WM_FFT ? offsetof(wmFftArgs, load_user) : kinds[op].size;
 }
 

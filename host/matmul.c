@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products: the checks of wmMatmulDesc and wmMatmulArgs, and the public calls. */
 #include "args.h"
+#include "lib/functor.h"
 #include "lib/matmul_view.h"
 
 /* ---- The desc ---- */
@@ -13,6 +14,7 @@ static const char *more_of(const wmMatmulDesc *d) {
     if (d->reduction) return "reduction";
     if (d->dropout) return "dropout";
     if (d->triangle) return "triangle";
+    if (d->functor.source) return "functor";
     if (d->activation == WM_ACT_SILU) return "activation (silu)";
     return NULL;
 }
@@ -34,6 +36,8 @@ static wmStatus check_more(const wmMatmulDesc *d) {
         if (more[i]->scale)
             return wm_fail(WM_ERR_ARGUMENT, "%c.scale is %d; only a, b and d have a scale", "rz"[i], more[i] -> scale);
     }
+    if (d->allow_3m != 0 && d->allow_3m != 1)
+        return wm_fail(WM_ERR_ARGUMENT, "allow_3m is %d; 0 or 1", (int)d->allow_3m);
     if (d->gate && d->n % 2)
         return wm_fail(WM_ERR_ARGUMENT, "n is %lld, odd, and a gate pairs its columns", (long long)d->n);
     if (d->triangle && d->m != d->n)
@@ -166,14 +170,24 @@ static wmStatus check_desc(const wmMatmulDesc *d) {
     return WM_OK;
 }
 
+static wmStatus check_functor(wmMatmulDesc *d) {
+    int gpu = d->place == WM_PLACE_GPU;
+    WM_TRY(wm_functor_keep_matmul(&d->functor));
+    if (d->functor.source && (gpu ? !d->functor.source[0] : !d->functor.host))
+        return wm_fail(WM_ERR_ARGUMENT, "functor.%s is NULL, which place %s needs", gpu ? "source" : "host",
+                       gpu ? "gpu" : "cpu");
+    return WM_OK;
+}
+
 wmStatus wm_problem_from_matmul(wm_problem *out, const wmMatmulDesc *desc, wmPlace place) {
     out->op = WM_MATMUL;
     wmMatmulDesc *d = &out->u.matmul;
-    WM_TRY(wm_copy_sized(d, sizeof *d, sizeof *d, desc, "desc"));
+    WM_TRY(wm_copy_sized(d, sizeof *d, offsetof(wmMatmulDesc, functor), desc, "desc")); /* before functors */
     WM_TRY(wm_fields_check(WM_MATMUL, d));
     WM_TRY(check_sizes(d));
     WM_TRY(wm_place_check(d->place, place));
     d->place = place;
+    WM_TRY(check_functor(d));
     wm_matmul_resolve(d);
     return check_desc(d);
 }
@@ -199,10 +213,6 @@ static wmStatus check_scalar(const wmPlan *plan, wmScalar *s, double otherwise, 
     return wm_fail(WM_ERR_ARGUMENT, "args.%s.kind is %d, which is no wmScalarKind", field, (int)s->kind);
 }
 
-static int is_host_zero(const wmScalar *s) {
-    return s->kind == WM_SCALAR_HOST && s->re == 0 && s->im == 0;
-}
-
 /* A pointer array's own alignment is that of pointers; the promise is about the matrices it points to. */
 static wmStatus check_matrix(const wmPlan *plan, const void *pointer, const wmMatrixDesc *matrix, const char *field,
                              int reach) {
@@ -212,7 +222,7 @@ static wmStatus check_matrix(const wmPlan *plan, const void *pointer, const wmMa
 
 static wmStatus check_more_args(const wmPlan *plan, const wmMatmulArgs *args, int reach) {
     const wmMatmulDesc *d = &wm_plan_problem(plan)->u.matmul;
-    if (d->gate && !is_host_zero(&args->beta))
+    if (d->gate && !wm_scalar_is(&args->beta, 0))
         return wm_fail(WM_ERR_ARGUMENT, "args.beta is not the host's 0, and a product with a gate has no C");
     if (d->r.type) WM_TRY(check_matrix(plan, args->r, &d->r, "r", reach));
     if (d->z.type) WM_TRY(check_matrix(plan, args->z, &d->z, "z", reach));
@@ -241,7 +251,7 @@ wmStatus wm_matmul_args_check(const wmPlan *plan, int reach, wm_args *out, int *
     WM_TRY(check_scalar(plan, &args->beta, 0.0, "beta", reach));
     *empty = wm_problem_empty(wm_plan_problem(plan));
     if (*empty) return WM_OK;
-    if (d->k > 0 && !is_host_zero(&args->alpha)) {
+    if (d->k > 0 && !wm_scalar_is(&args->alpha, 0)) {
         WM_TRY(check_matrix(plan, args->a, &d->a, "a", reach));
         WM_TRY(check_matrix(plan, args->b, &d->b, "b", reach));
     }
@@ -251,10 +261,10 @@ wmStatus wm_matmul_args_check(const wmPlan *plan, int reach, wm_args *out, int *
     if (!args->c) {
         if ((d->c.type != d->d.type || d->c.order != d->d.order || d->c.ld != d->d.ld ||
              d->c.batch_stride != d->d.batch_stride) &&
-            !is_host_zero(&args->beta))
+            !wm_scalar_is(&args->beta, 0))
             return wm_fail(WM_ERR_ARGUMENT, "args.c is NULL, but c's type or layout in the problem is not d's");
         args->c = args->d;
-    } else if (!is_host_zero(&args->beta)) {
+    } else if (!wm_scalar_is(&args->beta, 0)) {
         WM_TRY(check_matrix(plan, args->c, &d->c, "c", reach));
     }
     if (args->d == args->a || args->d == args->b)
@@ -291,7 +301,7 @@ wmStatus wmMatmul(wmContext *context, const wmMatmulDesc *desc, const wmMatmulAr
     wmMatmulArgs copy;
     if (!context) return wm_fail(WM_ERR_ARGUMENT, "context is NULL");
     WM_TRY(wm_problem_from_matmul(&problem, desc, wmContextPlace(context)));
-    WM_TRY(wm_copy_sized(&copy, sizeof copy, sizeof copy, args, "args"));
+    WM_TRY(wm_copy_sized(&copy, sizeof copy, offsetof(wmMatmulArgs, functor_user), args, "args"));
     wmMatmulDesc *d = &problem.u.matmul;
     if (d->batch_mode != WM_BATCH_POINTERS) {
         promise(&d->a, &desc->a, copy.a);

@@ -49,10 +49,11 @@ static void find_symbols(void) {
 
 /* The system's two that the public headers include; NVRTC knows size_t by itself. */
 static const wm_header headers[] = {
-    {"stddef.h", "\n"                                                                               },
+    {"stddef.h", "\n"                                                             },
     {"stdint.h", "typedef signed char int8_t; typedef unsigned char uint8_t; typedef short int16_t;\n"
                  "typedef unsigned short uint16_t; typedef int int32_t; typedef unsigned int uint32_t;\n"
-                 "typedef long long int64_t; typedef unsigned long long uint64_t;\n"},
+                 "typedef long long int64_t; typedef unsigned long long uint64_t;\n"
+                 "#define INT64_MIN (-0x7fffffffffffffffLL - 1)\n"},
 #include "wm_headers.inc"
 };
 

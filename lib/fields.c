@@ -36,6 +36,7 @@ static const char *const scrambles[] = {"none", "owen", "shift", NULL};
 static const char *const key_sources[] = {"argument", "device", NULL};
 static const char *const sequences[] = {"counter", "curand", NULL};
 
+/* A functor is written by functor= (lib/problem_text.c). */
 /* Types first, then layouts that take defaults from them: printing fills a desc in this order. */
 static const wm_field matmul_fields[] = {
     {"place",          NULL,         offsetof(wmMatmulDesc, place),          WM_FIELD_ENUM, 1, places      },
@@ -87,6 +88,7 @@ static const wm_field matmul_fields[] = {
     {"z.scale",        NULL,         offsetof(wmMatmulDesc, z.scale),        WM_FIELD_ENUM, 1, scales      },
     {"reduction",      "reduce",     offsetof(wmMatmulDesc, reduction),      WM_FIELD_ENUM, 1, reductions  },
     {"dropout",        "dropout",    offsetof(wmMatmulDesc, dropout),        WM_FIELD_ENUM, 1, dropouts    },
+    {"allow_3m",       "allow_3m",   offsetof(wmMatmulDesc, allow_3m),       WM_FIELD_I32,  1, NULL        },
     {"triangle",       "triangle",   offsetof(wmMatmulDesc, triangle),       WM_FIELD_ENUM, 1, triangles   },
     {"a.align",        "align_a",    offsetof(wmMatmulDesc, a.align),        WM_FIELD_I64,  1, NULL        },
     {"b.align",        "align_b",    offsetof(wmMatmulDesc, b.align),        WM_FIELD_I64,  1, NULL        },
@@ -95,6 +97,7 @@ static const wm_field matmul_fields[] = {
     {"r.align",        "align_r",    offsetof(wmMatmulDesc, r.align),        WM_FIELD_I64,  1, NULL        },
     {"z.align",        "align_z",    offsetof(wmMatmulDesc, z.align),        WM_FIELD_I64,  1, NULL        },
     {"determinism",    "det",        offsetof(wmMatmulDesc, determinism),    WM_FIELD_ENUM, 1, determinisms},
+    {"functor.source", NULL,         offsetof(wmMatmulDesc, functor.source), WM_FIELD_I64,  1, NULL        },
 };
 
 /* dim and loop are written by the head, batch=, strides= and loops=, functors by load= and store= (lib/problem_text.c).

@@ -11,10 +11,12 @@ enum { MOST_SOURCE = 1 << 20, MOST_NAME = 64 };
 
 typedef void (*any_function)(void);
 
-/** Of either kind; `host` is cast back to what its kind is. */
+enum { LOAD, STORE, MATMUL };
+
+/** Of any kind; `host` is cast back to what its kind is. */
 typedef struct functor {
     struct functor *next;
-    int is_store;
+    int kind;
     wmType type;
     any_function host;
     char *source, *name;
@@ -25,7 +27,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static const functor *find_equal(const functor *f) {
     const functor *at = kept;
-    while (at && (at->is_store != f->is_store || at->type != f->type || at->host != f->host ||
+    while (at && (at->kind != f->kind || at->type != f->type || at->host != f->host ||
                   strcmp(at->source, f->source) != 0 || strcmp(at->name, f->name) != 0))
         at = at->next;
     return at;
@@ -91,10 +93,21 @@ static void give_store(const functor *f, wmFftStore *store) {
     store->host = (__typeof__(store->host))f->host;
 }
 
+static void give_matmul(const functor *f, wmMatmulFunctor *out) {
+    if (!f) return;
+    out->source = f->source;
+    out->name = f->name;
+    out->host = (__typeof__(out->host))f->host;
+}
+
 wmStatus wm_functor_keep_load(wmFftLoad *load) {
     const functor *found = NULL;
-    functor f = {
-        NULL, 0, load->type, (any_function)load->host, (char *)(uintptr_t)load->source, (char *)(uintptr_t)load->name};
+    functor f = {NULL,
+                 LOAD,
+                 load->type,
+                 (any_function)load->host,
+                 (char *)(uintptr_t)load->source,
+                 (char *)(uintptr_t)load->name};
     if (!load->source && !load->host) {
         memset(load, 0, sizeof *load);
         return WM_OK;
@@ -107,7 +120,7 @@ wmStatus wm_functor_keep_load(wmFftLoad *load) {
 wmStatus wm_functor_keep_store(wmFftStore *store) {
     const functor *found = NULL;
     functor f = {NULL,
-                 1,
+                 STORE,
                  store->type,
                  (any_function)store->host,
                  (char *)(uintptr_t)store->source,
@@ -118,6 +131,21 @@ wmStatus wm_functor_keep_store(wmFftStore *store) {
     }
     WM_TRY(keep(&f, "store", &found));
     give_store(found, store);
+    return WM_OK;
+}
+
+wmStatus wm_functor_keep_matmul(wmMatmulFunctor *given) {
+    const functor *found = NULL;
+    functor f = {.kind = MATMUL,
+                 .host = (any_function)given->host,
+                 .source = (char *)(uintptr_t)given->source,
+                 .name = (char *)(uintptr_t)given->name};
+    if (!given->source && !given->host) {
+        memset(given, 0, sizeof *given);
+        return WM_OK;
+    }
+    WM_TRY(keep(&f, "functor", &found));
+    give_matmul(found, given);
     return WM_OK;
 }
 
@@ -142,13 +170,13 @@ void wm_functor_print(const char *source, char out[WM_FUNCTOR_TEXT]) {
     pthread_mutex_unlock(&lock);
 }
 
-static const functor *find_text(const char *text, size_t length, int is_store) {
+static const functor *find_text(const char *text, size_t length, int kind) {
     const functor *found = NULL;
     char word[WM_FUNCTOR_TEXT];
     pthread_mutex_lock(&lock);
     for (const functor *f = kept; f; f = f->next) { /* of those that differ in the host function, one that has it */
         print(f, word);
-        int fits = f->is_store == is_store && strlen(word) == length && memcmp(word, text, length) == 0;
+        int fits = f->kind == kind && strlen(word) == length && memcmp(word, text, length) == 0;
         if (fits && (!found || (f->host && !found->host))) found = f;
     }
     pthread_mutex_unlock(&lock);
@@ -156,13 +184,19 @@ static const functor *find_text(const char *text, size_t length, int is_store) {
 }
 
 int wm_functor_find_load(const char *text, size_t length, wmFftLoad *out) {
-    const functor *f = find_text(text, length, 0);
+    const functor *f = find_text(text, length, LOAD);
     if (f) give_load(f, out);
     return f != NULL;
 }
 
 int wm_functor_find_store(const char *text, size_t length, wmFftStore *out) {
-    const functor *f = find_text(text, length, 1);
+    const functor *f = find_text(text, length, STORE);
     if (f) give_store(f, out);
+    return f != NULL;
+}
+
+int wm_functor_find_matmul(const char *text, size_t length, wmMatmulFunctor *out) {
+    const functor *f = find_text(text, length, MATMUL);
+    if (f) give_matmul(f, out);
     return f != NULL;
 }

@@ -2,6 +2,7 @@
 /* Parts of a problem that other solvers do. */
 #include "inner.h"
 
+#include "idle.h"
 #include "planner.h"
 
 int wm_inner_choose(wmContext *context, wm_inner *inner, size_t most, wm_why *why) {
@@ -22,7 +23,8 @@ int wm_inner_choose(wmContext *context, wm_inner *inner, size_t most, wm_why *wh
 
 wmStatus wm_inner_make(wmContext *context, wm_inner *inner) {
     const wm_solver *solver = inner->solver;
-    return solver->make ? solver->make(context, &inner->problem, &inner->offer, &inner->state) : WM_OK;
+    if (solver->make) WM_TRY(solver->make(context, &inner->problem, &inner->offer, &inner->state));
+    return wm_idle_make(context, &inner->problem);
 }
 
 void wm_inner_drop(wmContext *context, wm_inner *inner) {
@@ -38,5 +40,5 @@ wmStatus wm_inner_run(const wm_run *whole, const wm_inner *inner, const wm_args 
                         .args = args,
                         .workspace = inner->offer.workspace ? workspace : NULL,
                         .stream = whole->stream};
-    return inner->solver->run(&run);
+    return wm_idle_run(inner->solver, &run);
 }

@@ -88,9 +88,8 @@ wmStatus wm_apart_run(const wm_run *run, const wm_apart *apart) {
     plain.matmul = wmMatmulArgsDefault(apart->a_bytes ? a : args->a, apart->b_bytes ? b : args->b, sums);
     plain.matmul.c = sums;
     plain.matmul.alpha = args->alpha;
-    int ignored = args->alpha.kind == WM_SCALAR_HOST && args->alpha.re == 0; /* then A and B may be NULL */
     if (run->problem->u.matmul.a.type == WM_I8)
-        plain.matmul.alpha = wmReal(ignored ? 0 : 1); /* comes with the scales */
+        plain.matmul.alpha = wmReal(wm_scalar_is(&args->alpha, 0) ? 0 : 1); /* comes with the scales */
     plain.matmul.beta = wmReal(0);
     return wm_inner_run(run, &apart->inner, &plain, b + apart->b_bytes);
 }

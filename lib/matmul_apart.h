@@ -16,7 +16,7 @@ extern "C" {
 /** What a problem must have one of for being taken apart: else others do all of it at once. */
 enum {
     WM_APART_BEYOND = WM_MM_SILU | WM_MM_GATE | WM_MM_RESIDUAL | WM_MM_KEPT | WM_MM_REDUCTION | WM_MM_DROPOUT |
-                      WM_MM_VECTOR_SCALE | WM_MM_QUANTISE | WM_MM_TRIANGLE
+                      WM_MM_VECTOR_SCALE | WM_MM_QUANTISE | WM_MM_TRIANGLE | WM_MM_FUNCTOR
 };
 
 /** The sums' product: its D is the workspace, rows (columns, if the whole's D has columns) of `ld` elements. */

@@ -69,6 +69,11 @@ static inline wmType wm_matmul_scale_type(const wmMatmulDesc *desc) {
     }
 }
 
+/** 1 if the scalar is a host value, and that one. Where alpha is the host's 0, A and B may be NULL. */
+static inline int wm_scalar_is(const wmScalar *s, double value) {
+    return s->kind == WM_SCALAR_HOST && s->re == value && s->im == 0;
+}
+
 /** Columns of D. */
 static inline int64_t wm_matmul_columns(const wmMatmulDesc *desc) {
     return desc->gate ? desc->n / 2 : desc->n;

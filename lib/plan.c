@@ -2,6 +2,7 @@
 /* Plans: making, running, sharing and ending them. */
 #include "context_internal.h"
 #include "gpu_guard.h"
+#include "idle.h"
 #include "nvtx.h"
 #include "plan_internal.h"
 #include "shadow.h"
@@ -28,6 +29,7 @@ static wmStatus take_candidate(wmPlan *plan, int fixed) {
         plan->offer = best->offer;
         wmStatus status = WM_OK;
         if (best->solver->make) status = best->solver->make(plan->context, &plan->problem, &best->offer, &plan->state);
+        if (status == WM_OK) status = wm_idle_make(plan->context, &plan->problem);
         if (status == WM_OK) return WM_OK;
         if (best->solver->drop) best->solver->drop(plan->context, plan->state);
         plan->state = NULL;
@@ -140,10 +142,10 @@ wmStatus wm_plan_run(const wmPlan *plan, const wm_args *args, void *workspace, w
                         .args = args,
                         .workspace = workspace,
                         .stream = stream};
-    if (plan->offer.concurrent) return plan->solver->run(&run);
+    if (plan->offer.concurrent) return wm_idle_run(plan->solver, &run);
     pthread_mutex_t *lock = &((wmPlan *)plan)->lock; /* the one part of a plan that changes */
     pthread_mutex_lock(lock);
-    wmStatus status = plan->solver->run(&run);
+    wmStatus status = wm_idle_run(plan->solver, &run);
     pthread_mutex_unlock(lock);
     return status;
 }

@@ -137,7 +137,9 @@ static wmStatus no_wisdom(const wmContext *context, const wm_problem *problem) {
 
 /* Functions of the user's own are not run on data of ours. */
 static wmEffort effort_for(const wm_problem *problem, wmEffort asked) {
-    int functors = problem->op == WM_FFT && wm_problem_features(problem) & (WM_FFT_LOAD | WM_FFT_STORE);
+    uint64_t features = wm_problem_features(problem);
+    int functors = (problem->op == WM_FFT && features & (WM_FFT_LOAD | WM_FFT_STORE)) ||
+                   (problem->op == WM_MATMUL && features & WM_MM_FUNCTOR);
     return functors && asked != WM_WISDOM_ONLY ? WM_ESTIMATE : asked;
 }
 

@@ -87,6 +87,7 @@ enum {
     WM_MM_VECTOR_SCALE = 1 << 29, /* a scale a row, column or block */
     WM_MM_QUANTISE = 1 << 30,     /* an i8 D; an i8 product whose D is not i32 */
     WM_MM_TRIANGLE = 1u << 31,
+    WM_MM_FUNCTOR = 1ull << 32,
     /* fft */
     WM_FFT_F32 = 1 << 0,
     WM_FFT_F64 = 1 << 1,

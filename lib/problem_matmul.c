@@ -91,6 +91,7 @@ void wm_matmul_resolve(wmMatmulDesc *d) {
     if (!wm_type_is_complex(d->a.type) && d->a.op == WM_OP_CONJ_TRANSPOSE) d->a.op = WM_OP_TRANSPOSE;
     if (!wm_type_is_complex(d->b.type) && d->b.op == WM_OP_CONJ_TRANSPOSE) d->b.op = WM_OP_TRANSPOSE;
     if (!d->c.type) d->c.type = d->d.type;
+    if (!wm_type_is_complex(d->a.type)) d->allow_3m = 0;
     resolve_layout(&d->d, wm_matmul_shape(d, 'd'));
     if (d->c.ld == 0) { /* a C that names no ld is laid out as D */
         d->c.order = d->d.order;
@@ -164,6 +165,7 @@ static uint64_t more_features(const wmMatmulDesc *d) {
         need |= WM_MM_VECTOR_SCALE;
     if (d->d.type == WM_I8 || (d->a.type == WM_I8 && d->d.type != WM_I32)) need |= WM_MM_QUANTISE;
     if (d->triangle) need |= WM_MM_TRIANGLE;
+    if (d->functor.source) need |= WM_MM_FUNCTOR;
     return need;
 }
 
@@ -329,6 +331,7 @@ static wm_bound matmul_bound(const wm_problem *problem) {
     if (d->activation >= WM_ACT_GELU_TANH)
         activation += 0.25 * roundoff(d->d.type) * (sqrt((double)d->k) * 4.0 / 3.0 + 1.0);
     wm_bound bound = {2.0 * (product + activation), 4.0 * roundoff(d->d.type)};
+    if (d->allow_3m) bound.absolute *= 3.0; /* of an imaginary part: three sums, of terms twice as large */
     if (d->gate) bound.absolute *= sqrt((double)d->k) * 4.0 / 3.0 + 1.0; /* a product of two results */
     if (d->z.type) bound.relative = fmax(bound.relative, 4.0 * roundoff(d->z.type));
     if (d->reduction == WM_REDUCE_ROW_SUM) bound.absolute *= (double)d->n;
@@ -369,6 +372,7 @@ static const wm_feature names[] = {
     {WM_MM_VECTOR_SCALE, "scales by row or block"                },
     {WM_MM_QUANTISE,     "results quantised to i8 or from it"    },
     {WM_MM_TRIANGLE,     "a triangle of D"                       },
+    {WM_MM_FUNCTOR,      "a functor"                             },
     {0,                  NULL                                    },
 };
 

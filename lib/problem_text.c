@@ -158,6 +158,7 @@ size_t wm_problem_print(const wm_problem *problem, char *out, size_t capacity) {
         implied.u.random = wmRandomDescDefault(d->distribution, d->type);
     }
     put_keys(&w, problem, &implied);
+    if (problem->op == WM_MATMUL) put_functor(&w, "functor", problem->u.matmul.functor.source);
     if (problem->op == WM_FFT) {
         put_functor(&w, "load", problem->u.fft.load.source);
         put_functor(&w, "store", problem->u.fft.store.source);
@@ -269,6 +270,10 @@ static wmStatus set_key(const reader *r, wm_problem *problem, word whole, word k
     return bad_word(r, whole, "a key of this operation (docs/problems.md lists them)");
 }
 
+static int is_word(word w, const char *text) {
+    return w.length == strlen(text) && memcmp(w.text, text, w.length) == 0;
+}
+
 static int split_key(word w, word *key, word *value) {
     const char *equals = memchr(w.text, '=', w.length);
     if (!equals) return 0;
@@ -292,6 +297,8 @@ static wmStatus read_type(reader *r, wmType *type) {
     return *type ? WM_OK : bad_word(r, w, "a type (f16 bf16 f32 f64 c64 c128 e4m3 e5m2 i8 ...)");
 }
 
+static const char no_functor[] = "a functor of this process: a string does not hold its source";
+
 static wmStatus read_matmul(reader *r, wm_problem *problem) {
     wmType type = WM_TYPE_UNSET;
     int64_t mnk[3];
@@ -299,7 +306,15 @@ static wmStatus read_matmul(reader *r, wm_problem *problem) {
     word w = next_word(r);
     if (!read_numbers(w, 'x', mnk, 3)) return bad_word(r, w, "MxNxK");
     problem->u.matmul = wmMatmulDescDefault(type, mnk[0], mnk[1], mnk[2]);
-    return read_keys(r, problem);
+    for (w = next_word(r); w.length; w = next_word(r)) {
+        word key, value;
+        if (!split_key(w, &key, &value)) return bad_word(r, w, "key=value");
+        if (!is_word(key, "functor"))
+            WM_TRY(set_key(r, problem, w, key, value));
+        else if (!wm_functor_find_matmul(value.text, value.length, &problem->u.matmul.functor))
+            return bad_word(r, w, no_functor);
+    }
+    return WM_OK;
 }
 
 /* strides=, loops=, batch= and inplace= shape the layout before the other keys are read. */
@@ -308,10 +323,6 @@ typedef struct layout_keys {
     int64_t batch;
     wmPlacement placement;
 } layout_keys;
-
-static int is_word(word w, const char *text) {
-    return w.length == strlen(text) && memcmp(w.text, text, w.length) == 0;
-}
 
 static wmStatus read_layout_keys(const reader *from, layout_keys *out) {
     reader r = *from;
@@ -368,7 +379,7 @@ static wmStatus read_fft(reader *r, wm_problem *problem) {
             WM_TRY(set_key(r, problem, w, key, value));
         } else if (!(load ? wm_functor_find_load(value.text, value.length, &problem->u.fft.load)
                           : wm_functor_find_store(value.text, value.length, &problem->u.fft.store))) {
-            return bad_word(r, w, "a functor of this process: a string does not hold its source");
+            return bad_word(r, w, no_functor);
         }
     }
     return WM_OK;

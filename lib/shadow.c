@@ -2,6 +2,7 @@
 /* A second solver beside a plan's own, and the comparison. */
 #include "shadow.h"
 #include "context_internal.h"
+#include "idle.h"
 #include "plan_internal.h"
 #include "reference/number.h"
 #include <math.h>
@@ -150,7 +151,7 @@ static wmStatus run_second(second *s, const wm_args *args) {
                         .args = args,
                         .workspace = s->workspace,
                         .stream = s->stream};
-    return shadow->solver->run(&run);
+    return wm_idle_run(shadow->solver, &run);
 }
 
 /* ---- Comparing ---- */

@@ -60,7 +60,7 @@ static double result(const pass *p, int64_t t, int64_t i, int64_t j) {
     if (d->gate) y *= linear(p, t, i, d->gate == WM_GATE_PAIRS ? 2 * j + 1 : columns + j);
     if (d->dropout) y = wm_dropping_keeps(&p->dropping, (t * d->m + i) * columns + j) ? y * p->dropping.factor : 0.0;
     if (d->r.type) y += at(d, &d->r, p->args->r, t, i, j);
-    return y;
+    return d->functor.host ? d->functor.host(y, i, j, t, p->args->functor_user) : y;
 }
 
 static double reduced(wmReduction reduction, double sum, double y) {

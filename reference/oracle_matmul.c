@@ -112,6 +112,7 @@ wm_oracle_linear wm_oracle_linear_of(const wmMatmulDesc *d, const wmMatmulArgs *
         l.product = plus(l.product, complex ? times(a, b) : times_real(a, b));
     }
     if (d->a.type == WM_I8) wrap(&l);
+    if (d->allow_3m) l.product.size[1] += l.product.size[0]; /* the terms of (|re| + |im|) (|re| + |im|) */
     note(&l, l.product);
     if (d->k > 0 && !is_zero(alpha)) {
         l.product = complex ? times(l.product, sized_of(alpha)) : times_real(l.product, sized_of(alpha));
@@ -146,7 +147,8 @@ static long double tiny(const wmMatmulDesc *d) {
 long double wm_oracle_roundings(const wmMatmulDesc *d) {
     int complex = wm_type_is_complex(d->d.type);
     long double terms = d->a.type == WM_I8 ? 1 : (long double)d->k; /* a sum of integers is one number */
-    return terms * (complex ? 2 : 1) + 4 + 2 * complex + (d->a.scale || d->b.scale || d->d.scale ? 3 : 0);
+    return terms * (complex ? 2 : 1) + 4 + 2 * complex + (d->allow_3m ? 4 : 0) +
+           (d->a.scale || d->b.scale || d->d.scale ? 3 : 0);
 }
 
 long double wm_oracle_gamma(long double n, long double u) {

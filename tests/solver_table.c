@@ -18,7 +18,7 @@ static const char *origin(const wm_solver *solver) {
 /* The names of the features it honours, or of those it lacks where these are fewer. */
 static void features(const wm_solver *solver, char *out, size_t room) {
     int has = 0, lacks = 0;
-    for (uint64_t bit = 1; bit < (uint64_t)1 << 32; bit <<= 1) {
+    for (uint64_t bit = 1; bit; bit <<= 1) {
         if (strcmp(wm_feature_name(solver->op, bit), "an unnamed feature") == 0) continue;
         if (solver->features & bit)
             has++;
@@ -28,7 +28,7 @@ static void features(const wm_solver *solver, char *out, size_t room) {
     int print_lacks = lacks < has;
     size_t length = (size_t)snprintf(out, room, "%s", lacks == 0 ? "everything" : print_lacks ? "all but " : "");
     const char *comma = "";
-    for (uint64_t bit = 1; bit < (uint64_t)1 << 32 && lacks; bit <<= 1) {
+    for (uint64_t bit = 1; bit && lacks; bit <<= 1) {
         const char *name = wm_feature_name(solver->op, bit);
         if (strcmp(name, "an unnamed feature") == 0 || !!(solver->features & bit) == print_lacks) continue;
         length += (size_t)snprintf(out + length, room - length, "%s%s", comma, name);

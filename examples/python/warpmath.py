@@ -27,11 +27,13 @@ _Scalar = _struct("wmScalar", kind=ENUM, re=F64, im=F64, device=PTR)
 _Matrix = _struct("wmMatrixDesc", type=ENUM, order=ENUM, op=ENUM, scale=ENUM, ld=I64, batch_stride=I64, align=I64)
 _MatmulDesc = _struct("wmMatmulDesc", size=SIZE, place=ENUM, m=I64, n=I64, k=I64, a=_Matrix, b=_Matrix, c=_Matrix,
                       d=_Matrix, batch=I64, batch_mode=ENUM, compute=ENUM, bias=ENUM, bias_type=ENUM, activation=ENUM,
-                      determinism=ENUM, gate=ENUM, r=_Matrix, z=_Matrix, reduction=ENUM, dropout=ENUM, triangle=ENUM)
+                      determinism=ENUM, gate=ENUM, r=_Matrix, z=_Matrix, reduction=ENUM, dropout=ENUM, triangle=ENUM,
+                      functor=PTR * 3, allow_3m=I32)
 _Key = _struct("wmRandomKey", seed=C.c_uint64, substream=C.c_uint32)
 _MatmulArgs = _struct("wmMatmulArgs", size=SIZE, a=PTR, b=PTR, c=PTR, d=PTR, bias=PTR, alpha=_Scalar, beta=_Scalar,
                       a_scale=PTR, b_scale=PTR, d_scale=PTR, workspace=PTR, workspace_bytes=SIZE, groups=PTR,
-                      r=PTR, z=PTR, reduced=PTR, drop=F64, drop_key=_Key, drop_offset=C.c_uint64, drop_state=PTR)
+                      r=PTR, z=PTR, reduced=PTR, drop=F64, drop_key=_Key, drop_offset=C.c_uint64, drop_state=PTR,
+                      functor_user=PTR)
 _FftDim = _struct("wmFftDim", n=I64, in_stride=I64, out_stride=I64)
 _FftDesc = _struct("wmFftDesc", size=SIZE, place=ENUM, kind=ENUM, type=ENUM, direction=ENUM, scale=ENUM,
                    placement=ENUM, allow_input_overwrite=I32, rank=I32, loops=I32, dim=_FftDim * 3, loop=_FftDim * 3,

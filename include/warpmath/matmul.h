@@ -9,6 +9,7 @@
  *     y(i, j) = activation(z(i, j)),  or with a gate  activation(z(i, g)) · z(i, v)                D has n / 2 columns
  *     y(i, j) = y(i, j) / (1 - drop) where draw i · columns + j keeps it, else 0                  dropout
  *     y(i, j) = y(i, j) + R(i, j)                                                                 residual
+ *     y(i, j) = f(y(i, j), i, j, product, user)                                                   a function of yours
  *     sums, largest values or largest magnitudes of y                                             reduction
  *     D(i, j) = y(i, j) / d_scale, rounded to D's type; i8 and fp8 take the nearest value they have
  *
@@ -130,6 +131,28 @@ typedef enum wmDropout {
     WM_DROPOUT_PHILOX = 1 /**< kept where bit draw mod 32 of mask draw / 32 is 1: WM_RANDOM_MASK with p = 1 - drop */
 } wmDropout;
 
+/**
+ * A function of yours on the way of each result: what it gives takes y's place, behind residual, before reductions,
+ * d_scale and rounding. `row` and `column` count in D, `batch` is the product's number, `user` the args' functor_user.
+ *
+ * On the GPU it is C++17 source text that is compiled into the plan's kernel by NVRTC, with warpmath's device headers'
+ * types (<warpmath/device/float.cuh>): it defines the function `name`,
+ *
+ *     __device__ float name(float y, long long row, long long column, long long batch, const void *user)
+ *
+ * (double where the desc's compute is F64). On the CPU place, where nothing can be compiled, it is the host function.
+ * Give both, and one program runs on both places. Source and name are copied, once a process for each different
+ * functor; they are kept until it ends.
+ *
+ * It is called once for each element of D (of the triangle, if there is one), in any order, by any thread. Plans of
+ * functors are never measured, since what `user` must point to is not known then: effort MEASURE counts as ESTIMATE.
+ */
+typedef struct wmMatmulFunctor {
+    const char *source; /**< GPU; NULL, with host NULL: no functor */
+    const char *name;
+    double (*host)(double y, int64_t row, int64_t column, int64_t batch, const void *user); /**< CPU */
+} wmMatmulFunctor;
+
 /** batch_stride: each matrix directly behind the one before. */
 #define WM_PACKED INT64_MIN
 
@@ -166,11 +189,15 @@ typedef struct wmMatmulDesc {
     wmMatrixDesc z; /**< what the activation is taken of, m × n; type 0: not kept */
     wmReduction reduction;
     wmDropout dropout;
-    wmTriangle triangle; /**< of m × m; without gate, z and reduction */
+    wmTriangle triangle;     /**< of m × m; without gate, z and reduction */
+    wmMatmulFunctor functor; /**< all zero: none */
+    int32_t allow_3m;        /**< 1: a complex product may be three real ones (Gauss) in place of four; the error of its
+                                imaginary parts is then bounded by c k 2^-24 (|re A| + |im A|)(|re B| + |im B|) */
 } wmMatmulDesc;
 
 /** m × n × k of one type, row-major, packed, batch 1, WM_COMPUTE_DEFAULT. */
 static inline wmMatmulDesc wmMatmulDescDefault(wmType type, int64_t m, int64_t n, int64_t k) {
+    wmMatmulFunctor none = {NULL, NULL, NULL};
     wmMatmulDesc d = {
         sizeof(wmMatmulDesc),
         WM_PLACE_AUTO,
@@ -193,7 +220,9 @@ static inline wmMatmulDesc wmMatmulDescDefault(wmType type, int64_t m, int64_t n
         {WM_TYPE_UNSET, WM_ROW_MAJOR, WM_OP_NONE, WM_SCALE_NONE, 0, WM_PACKED, 0},
         WM_REDUCE_NONE,
         WM_DROPOUT_NONE,
-        WM_TRIANGLE_ALL
+        WM_TRIANGLE_ALL,
+        none,
+        0
     };
     return d;
 }
@@ -224,6 +253,7 @@ typedef struct wmMatmulArgs {
     uint64_t drop_offset;            /**< of the first draw */
     const wmRandomState *drop_state; /**< NULL, or in the place's memory: its key counts in place of drop_key and its
                                         offset comes on top of drop_offset, so a captured graph serves every step */
+    const void *functor_user;        /**< handed to the functor as it is; in the place's memory, as a rule */
 } wmMatmulArgs;
 
 /** Arguments with the four pointers set and the rest default. */
@@ -249,6 +279,7 @@ static inline wmMatmulArgs wmMatmulArgsDefault(const void *a, const void *b, voi
         0,
         {0,    0},
         0,
+        NULL,
         NULL
     };
     return args;

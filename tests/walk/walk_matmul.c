@@ -166,6 +166,11 @@ const char *const walk_matmul_problems[] = {
     "matmul bf16 200x200x72 tb=t triangle=lower",
     "matmul f16 136x136x64 ta=t od=col triangle=upper batch=2 bias=n",
     "matmul f32 50x50x20 tb=t triangle=upper",
+    /* Blocks of a triangle, with rows left over; three products for four. */
+    "matmul f32 260x260x9 tb=t triangle=lower",
+    "matmul bf16 264x264x8 oa=col od=col triangle=upper act=relu d=f32",
+    "matmul c64 24x36x40 allow_3m=1 ta=c bias=n",
+    "matmul c64 19x23x33 allow_3m=1 tb=c od=col ldd=21 batch=2 sa=0",
     "matmul bf16 48x40x56 batch=5 tb=t",
     "matmul bf16 24x32x32 batch=9 od=col",
     "matmul f16 33x47x61 batch=3 ta=t tb=t align_a=2 align_b=2 align_d=2",
