@@ -114,6 +114,8 @@ static void random_problem(char *out, size_t room, const char *type) {
     const kind *t = kind_named(type);
     int m = 0, n = 0, k = 0;
     shape(&m, &n, &k);
+    int triangle = t->real && t->floating && t->bytes > 1 && !below(6);
+    if (triangle) n = m;
     const char *ta = pick(letters, 2), *tb = pick(letters, 2), *oa = pick(orders, 2), *ob = pick(orders, 2),
                *od = pick(orders, 2);
     int a_columns = (*ta == 'n') == (*oa == 'r') ? k : m, b_columns = (*tb == 'n') == (*ob == 'r') ? n : k;
@@ -125,10 +127,15 @@ static void random_problem(char *out, size_t room, const char *type) {
                       t->real && t->floating ? pick(activations, 6) : "", t->wide_d && !below(3) ? " d=f32" : "");
     if (!tame_a && t->bytes < 16) at += snprintf(out + at, room - (size_t)at, " align_a=%d", t->bytes);
     if (!tame_b && t->bytes < 16) at += snprintf(out + at, room - (size_t)at, " align_b=%d", t->bytes);
+    if (strcmp(type, "c64") == 0 && below(2)) at += snprintf(out + at, room - (size_t)at, " allow_3m=1");
     if (t->bytes == 1 && t->floating && below(2)) at += snprintf(out + at, room - (size_t)at, " scale_a=tensor");
     if (t->bytes == 4 && !below(4))
         at += snprintf(out + at, room - (size_t)at, " compute=%s", below(2) ? "tf32" : "f32_strict");
-    random_batch(out + at, room - (size_t)at, m <= 32 && n <= 32);
+    if (triangle) /* which no pointers or groups have */
+        (void)snprintf(out + at, room - (size_t)at, " triangle=%s%s", below(2) ? "lower" : "upper",
+                       below(4) ? "" : " batch=2");
+    else
+        random_batch(out + at, room - (size_t)at, m <= 32 && n <= 32);
 }
 
 /* One execution on the image's first copy, made pristine before. */
@@ -217,7 +224,7 @@ static wmStatus check(tally *t, wmContext *context, wmStream stream, const char 
     wm_why why = {""};
     WM_TRY(wm_problem_parse(&problem, text, WM_PLACE_GPU));
     int grouped = problem.u.matmul.batch_mode == WM_BATCH_GROUPED, any = t->solver == NULL;
-    t->judge = probe_solver(grouped ? "matmul_grouped" : "matmul_naive");
+    t->judge = probe_solver(grouped ? "matmul_grouped" : problem.u.matmul.triangle ? "matmul_finish" : "matmul_naive");
     int count = find_ways(t, ways, context, &problem);
     if (any) count = thin_out(ways, count);
     if (count == 0) t->refused++;

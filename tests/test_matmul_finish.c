@@ -3,17 +3,11 @@
  * What follows the sums of a product, by hand and against other calls of the library: gates, dropout's bits, residuals
  * in place, quantised results, reductions, and what is refused. Every form of it is walked by test_solvers, too.
  *
- *     test_matmul_finish [gpu]
+ *     test_matmul_finish [gpu]          and under the emulation
  */
-#include "lib/context_internal.h"
+#include "place.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 static wmContext *context;
 
@@ -163,6 +157,42 @@ static void quantised(void **unused) {
     assert_true(most == 0);
 }
 
+/* 1 + e is beyond the midpoint of two values by less than f32 tells: rounded once it goes up, by way of f32 to even. */
+static void rounded_once(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *type;
+        double value;
+        uint16_t bits;
+    } cases[] = {
+        {"bf16", 1 + 0x1p-8 + 0x1p-40,  0x3f81},
+        {"bf16", -1 - 0x1p-8 - 0x1p-40, 0xbf81},
+        {"bf16", 1 + 0x1p-8,            0x3f80},
+        {"f16",  1 + 0x1p-11 + 0x1p-50, 0x3c01},
+        {"f16",  1 + 0x3p-11 - 0x1p-50, 0x3c01},
+        {"e4m3", 1 + 0x1p-4 + 0x1p-40,  0x39  },
+        {"e5m2", 1 + 0x1p-3 + 0x1p-40,  0x3d  },
+        {"i8",   2.5 + 0x1p-40,         3     },
+        {"i8",   -126.5 - 0x1p-40,      0x81  },
+        {"i8",   2.5,                   2     },
+        {"bf16", 0x1p-134 + 0x1p-170,   0x0001},
+        {"f16",  (double)INFINITY,      0x7c00},
+        {"bf16", 3.4e38 + 0x1p80,       0x7f80}
+    };
+    const double one = 1, nothing = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char problem[100];
+        uint16_t d = 0;
+        wmMatmulArgs args = wmMatmulArgsDefault(put(&one, 8), put(&cases[i].value, 8), put(&d, 2));
+        args.r = put(&nothing, 8);
+        snprintf(problem, sizeof problem, "matmul f64 1x1x1 d=%s r=f64", cases[i].type);
+        run(problem, &args);
+        get(&d, args.d, 2);
+        if (d != cases[i].bits) fail_msg("%s: case %zu is %#x, not %#x", problem, i, d, cases[i].bits);
+        give_back(NULL);
+    }
+}
+
 /* The same bits on one thread and on several. */
 static void threads_do_not_show(void **unused) {
     enum { M = 61, N = 40, K = 33 };
@@ -238,20 +268,19 @@ static void what_is_refused(void **unused) {
 }
 
 int main(int argc, char **argv) {
-    wmContextOptions options = wmContextOptionsDefault();
-    options.place = argc > 1 && strcmp(argv[1], "gpu") == 0 ? WM_PLACE_GPU : WM_PLACE_CPU;
-    options.wisdom_path = "";
-    if (wmContextCreate(&context, &options) != WM_OK) return 1;
-    if (options.place == WM_PLACE_GPU) context->unverified = 1;
+    uint64_t seed = 0; /* nothing is drawn */
+    if (place_open_at(argc, argv, &seed)) return 1;
+    context = place_context;
+    context->unverified = 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(gates, give_back),
         cmocka_unit_test_teardown(dropout_has_the_bits_of_masks, give_back),
         cmocka_unit_test_teardown(dropout_of_nothing_and_of_all, give_back),
         cmocka_unit_test_teardown(quantised, give_back),
+        cmocka_unit_test_teardown(rounded_once, give_back),
         cmocka_unit_test(threads_do_not_show),
         cmocka_unit_test(what_is_refused),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    wmContextDestroy(context);
-    return failed;
+    return failed + place_close() ? 1 : 0;
 }
