@@ -20,9 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the few, choosing by what was learnt does as well as of all (perf/fit over the H200's lists: 0.42 of the held-out
- * products within 5 % of the best either way). */
-enum { MOST_ALGORITHMS = 16, FEW_ALGORITHMS = 4, MOST_WORKSPACE = 64 << 20, MOST_ALIGN = 256 };
+enum { MOST_ALGORITHMS = 16, MOST_WORKSPACE = 64 << 20, MOST_ALIGN = 256 };
 
 /* It also is what alpha = 0 means, in every type and layout. Its state is NULL. */
 extern const wm_solver wm_matmul_naive;
@@ -229,12 +227,12 @@ static int is_new(const wm_offer *offers, int count) {
     return 1;
 }
 
-static int add_offers(wmContext *context, const wm_problem *problem, product *p, const wm_lt_result *found, int wanted,
-                      wm_offer *out) {
+static int add_offers(wmContext *context, const wm_problem *problem, product *p, const wm_lt_result *found, int have,
+                      wm_offer *out, int capacity) {
     int count = 0;
     double seconds = 0;
     size_t spare = spare_bytes(p);
-    for (int i = 0; i < wanted; i++) {
+    for (int i = 0; i < have && count < capacity; i++) {
         wm_offer *offer = &out[count];
         wm_lt_result rebuilt;
         memset(offer, 0, sizeof *offer);
@@ -257,11 +255,11 @@ static int cublaslt_offer(wmContext *context, const wm_problem *problem, wm_offe
     product p;
     int count = 0;
     if (!prepare(context, problem, &p, why)) return 0;
-    int offers = 0, wanted = wm_offers_few() ? FEW_ALGORITHMS : MOST_ALGORITHMS;
-    for (;; wanted = MOST_ALGORITHMS) { /* the few may be none that may be taken */
+    int offers = 0, wanted = capacity < MOST_ALGORITHMS ? capacity : MOST_ALGORITHMS;
+    for (;; wanted = MOST_ALGORITHMS) { /* those may be none that may be taken */
         int status = ask_heuristic(&p, &problem->u.matmul, wanted, found, &count);
         if (status) return wm_refuse(why, "cuBLASLt's heuristic: %s", p.lt->status_name(status));
-        offers = add_offers(context, problem, &p, found, count < capacity ? count : capacity, out);
+        offers = add_offers(context, problem, &p, found, count, out, capacity);
         if (offers || wanted == MOST_ALGORITHMS) break;
     }
     if (offers) return offers;

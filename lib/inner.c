@@ -8,7 +8,7 @@
 int wm_inner_choose(wmContext *context, wm_inner *inner, size_t most, wm_why *why) {
     wm_found found;
     int64_t limit = most == 0 ? -1 : most < INT64_MAX ? (int64_t)most : INT64_MAX; /* 0 would mean the default */
-    wmStatus status = wm_search_offers(context, &inner->problem, limit, &found);
+    wmStatus status = wm_search_few(context, &inner->problem, limit, &found);
     int best = status == WM_OK ? wm_best_estimate(&found) : -1;
     if (best >= 0) {
         inner->solver = found.candidate[best].solver;

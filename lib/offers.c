@@ -45,7 +45,12 @@ static void name_features(wm_op op, uint64_t bits, char *out, size_t room) {
 }
 
 /* `out` is blank. */
-static int offers_of(wmContext *context, const wm_solver *solver, const wm_problem *problem, wm_offer *out,
+/* A vendor's variants cost calls of its library each. */
+static int most_of(const wm_solver *solver, int few) {
+    return few && solver->origin == WM_VENDOR ? WM_FEW_OFFERS : WM_MAX_OFFERS;
+}
+
+static int offers_of(wmContext *context, const wm_solver *solver, const wm_problem *problem, int few, wm_offer *out,
                      wm_why *why) {
     uint64_t missing = wm_problem_features(problem) & ~solver->features;
     why->text[0] = '\0';
@@ -57,26 +62,31 @@ static int offers_of(wmContext *context, const wm_solver *solver, const wm_probl
     if (!context->unverified && !wm_solver_verified(solver)) {
         return wm_refuse(why, "not verified on a GPU as it stands (WARPMATH_UNVERIFIED=1 lets it offer)");
     }
-    int count = solver->offer(context, problem, out, WM_MAX_OFFERS, why);
+    int most = most_of(solver, few), count = solver->offer(context, problem, out, most, why);
     if (count <= 0 && !why->text[0]) snprintf(why->text, sizeof why->text, "it gives no reason");
-    return count < WM_MAX_OFFERS ? count : WM_MAX_OFFERS;
+    return count < most ? count : most;
 }
 
-static wmStatus ask(wmContext *context, const wm_solver *solver, const wm_problem *problem, size_t limit,
-                    wm_found *out) {
+/* What a search wants beside the problem. */
+typedef struct wish {
+    size_t limit; /* of workspace */
+    int few;      /* of a vendor's variants */
+} wish;
+
+static wmStatus ask(wmContext *context, const wm_solver *solver, const wm_problem *problem, wish w, wm_found *out) {
     wm_offer offers[WM_MAX_OFFERS] = {{0}};
     wm_why why;
-    int count = offers_of(context, solver, problem, offers, &why);
+    int count = offers_of(context, solver, problem, w.few, offers, &why);
     int taken = 0;
     size_t least = SIZE_MAX;
     for (int i = 0; i < count; i++) {
         if (offers[i].workspace < least) least = offers[i].workspace;
-        if (offers[i].workspace > limit) continue;
+        if (offers[i].workspace > w.limit) continue;
         WM_TRY(add_candidate(out, solver, &offers[i]));
         taken++;
     }
     if (taken) return WM_OK;
-    if (count > 0) wm_refuse(&why, "it needs %zu bytes of workspace, more than the limit of %zu", least, limit);
+    if (count > 0) wm_refuse(&why, "it needs %zu bytes of workspace, more than the limit of %zu", least, w.limit);
     wm_log(context, WM_LOG_DEBUG, "%s does not offer: %s", solver->name, why.text);
     return add_refusal(out, solver, &why);
 }
@@ -103,41 +113,35 @@ static const wm_solver *solver_named(const wmContext *context, const char *name)
     return NULL;
 }
 
-static wmStatus search_invariant(wmContext *context, const wm_problem *problem, size_t limit, wm_found *out) {
+static wmStatus search_invariant(wmContext *context, const wm_problem *problem, wish w, wm_found *out) {
     for (size_t i = 0; i < sizeof invariant / sizeof *invariant && out->count == 0; i++) {
         const wm_solver *solver = solver_named(context, invariant[i].name);
-        if (solver && problem->u.matmul.activation <= invariant[i].most)
-            WM_TRY(ask(context, solver, problem, limit, out));
+        if (solver && problem->u.matmul.activation <= invariant[i].most) WM_TRY(ask(context, solver, problem, w, out));
+    }
+    return WM_OK;
+}
+
+static wmStatus search(wmContext *context, const wm_problem *problem, int64_t workspace_limit, int few, wm_found *out) {
+    int64_t limit = workspace_limit == 0 ? DEFAULT_WORKSPACE : workspace_limit < 0 ? 0 : workspace_limit;
+    wish w = {(size_t)limit, few};
+    memset(out, 0, sizeof *out);
+    out->chosen = -1;
+    if (problem->op == WM_MATMUL && problem->u.matmul.determinism == WM_BATCH_INVARIANT)
+        return search_invariant(context, problem, w, out);
+    for (int i = 0; i < context->solver_count; i++) {
+        const wm_solver *solver = context->solvers[i];
+        if (solver->op != problem->op || solver->place != context->place) continue;
+        WM_TRY(ask(context, solver, problem, w, out));
     }
     return WM_OK;
 }
 
 wmStatus wm_search_offers(wmContext *context, const wm_problem *problem, int64_t workspace_limit, wm_found *out) {
-    size_t limit = (size_t)(workspace_limit == 0 ? DEFAULT_WORKSPACE : workspace_limit < 0 ? 0 : workspace_limit);
-    memset(out, 0, sizeof *out);
-    out->chosen = -1;
-    if (problem->op == WM_MATMUL && problem->u.matmul.determinism == WM_BATCH_INVARIANT)
-        return search_invariant(context, problem, limit, out);
-    for (int i = 0; i < context->solver_count; i++) {
-        const wm_solver *solver = context->solvers[i];
-        if (solver->op != problem->op || solver->place != context->place) continue;
-        WM_TRY(ask(context, solver, problem, limit, out));
-    }
-    return WM_OK;
-}
-
-static _Thread_local int few;
-
-int wm_offers_few(void) {
-    return few;
+    return search(context, problem, workspace_limit, 0, out);
 }
 
 wmStatus wm_search_few(wmContext *context, const wm_problem *problem, int64_t workspace_limit, wm_found *out) {
-    int before = few;
-    few = 1;
-    wmStatus status = wm_search_offers(context, problem, workspace_limit, out);
-    few = before;
-    return status;
+    return search(context, problem, workspace_limit, 1, out);
 }
 
 void wm_found_free(wm_found *found) {

@@ -4,8 +4,8 @@
  * look alike. A new one = one file that defines `const wm_solver wm_NAME` + one line in lib/solvers.def; being listed
  * is being tested (tests/test_solvers.c) and timed (warpmath bench).
  *
- * - offer lists legal variants; cheap, launches nothing, allocates nothing that stays. None: says why through
- * wm_refuse.
+ * - offer lists legal variants, the likeliest first, at most `capacity`; cheap, launches nothing, allocates nothing
+ * that stays. None: says why through wm_refuse.
  * - make does all that can fail: loads, allocates, builds tables and vendor handles. *state may stay NULL.
  * - run only enqueues (CPU place: computes): no allocation, no synchronisation, capturable if the offer says so.
  * - drop frees a state, half-made ones and NULL included; enqueued work may still run (free through the context).
@@ -72,12 +72,6 @@ typedef struct wm_solver {
     wmStatus (*run)(const wm_run *run);
     void (*drop)(wmContext *context, void *state);
 } wm_solver;
-
-/**
- * 1 while planning only estimates, on this thread: a solver that lists variants at a cost may then list its first few
- * (for cuBLASLt each takes calls of the library).
- */
-int wm_offers_few(void);
 
 /** All solvers built in, in the order of solvers.def. */
 const wm_solver *const *wm_solvers(int *count);
