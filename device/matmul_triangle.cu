@@ -21,7 +21,14 @@
 
 #include <stdlib.h>
 
-enum { GRAIN = 128, MOST_LEVELS = 4, MOST_PARTS = MOST_LEVELS + 3, LEAST = 256, EACH = 512 };
+enum { GRAIN = 128, MOST_LEVELS = 4, MOST_PARTS = MOST_LEVELS + 3, LEAST = 256 };
+
+/* The least side of the diagonal's triangles, where there is more than one level. */
+#ifdef WM_SIMT
+enum { EACH = 128 }; /* the emulation's problems are small */
+#else
+enum { EACH = 512 };
+#endif
 
 /** A strided batch of blocks of D: the first one's place, the distance of the next, both along rows and columns. */
 typedef struct part {

@@ -235,6 +235,7 @@ static void what_is_refused(void **unused) {
     refused("matmul f32 2x3x2 gate=pairs", NULL, "n is 3");
     refused("matmul c64 2x2x2 reduce=row_sum", NULL, "complex");
     refused("matmul i8 4x4x4 act=silu", NULL, "i32 results");
+    refused("matmul c64 2x2x2 allow_3m=2", NULL, "allow_3m is 2");
     refused("matmul f32 2x2x2 batch=2 batch_mode=grouped dropout=philox", NULL, "grouped");
     refused("matmul f32 2x2x2 batch=2 z=f32 sz=0", NULL, "z.batch_stride");
     refused("matmul f32 2x2x2 scale_a=column", NULL, "a.scale is column");

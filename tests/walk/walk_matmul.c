@@ -169,6 +169,7 @@ const char *const walk_matmul_problems[] = {
     /* Blocks of a triangle, with rows left over; three products for four. */
     "matmul f32 260x260x9 tb=t triangle=lower",
     "matmul bf16 264x264x8 oa=col od=col triangle=upper act=relu d=f32",
+    "matmul f32 516x516x3 od=col triangle=lower ldd=520 ldc=517 oc=row",
     "matmul c64 24x36x40 allow_3m=1 ta=c bias=n",
     "matmul c64 19x23x33 allow_3m=1 tb=c od=col ldd=21 batch=2 sa=0",
     "matmul bf16 48x40x56 batch=5 tb=t",
