@@ -52,6 +52,7 @@ typedef struct product {
 
 static int prepare(wmContext *context, const wm_problem *problem, product *p, wm_why *why) {
     if (!wm_lt_map(&problem->u.matmul, &p->call, why)) return 0;
+    p->call.multiprocessors = wm_context_left_free(context) ? wm_context_device(context)->multiprocessors : 0;
     p->lt = wm_lt_library_get(why);
     if (!p->lt) return 0;
     p->device = wm_lt_device_get(context, why);

@@ -51,6 +51,7 @@ enum {
     WM_LT_DESC_TRANSB = 4,
     WM_LT_DESC_EPILOGUE = 7,
     WM_LT_DESC_BIAS_POINTER = 8,
+    WM_LT_DESC_MULTIPROCESSORS = 15,
     WM_LT_DESC_A_SCALE = 17,
     WM_LT_DESC_B_SCALE = 18,
     WM_LT_DESC_BIAS_TYPE = 26,
@@ -142,6 +143,7 @@ typedef struct wm_lt_call {
     int compute, scale, epilogue;
     int bias_type;        /* cudaDataType; -1: no bias */
     int a_scale, b_scale; /* 1: operand has a scale in device memory */
+    int multiprocessors;  /* at most, as far as its kernels heed it; 0: all */
 } wm_lt_call;
 
 /** 0 with the reason where cuBLASLt has no such call. */

@@ -35,6 +35,7 @@ SAME(WM_LT_DESC_TRANSA, CUBLASLT_MATMUL_DESC_TRANSA);
 SAME(WM_LT_DESC_TRANSB, CUBLASLT_MATMUL_DESC_TRANSB);
 SAME(WM_LT_DESC_EPILOGUE, CUBLASLT_MATMUL_DESC_EPILOGUE);
 SAME(WM_LT_DESC_BIAS_POINTER, CUBLASLT_MATMUL_DESC_BIAS_POINTER);
+SAME(WM_LT_DESC_MULTIPROCESSORS, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET);
 SAME(WM_LT_DESC_A_SCALE, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER);
 SAME(WM_LT_DESC_B_SCALE, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER);
 SAME(WM_LT_DESC_BIAS_TYPE, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE);
@@ -198,6 +199,8 @@ static int describe_product(const wm_lt_library *lt, const wm_lt_call *call, wm_
         status = lt->desc_set(out, WM_LT_DESC_BIAS_TYPE, &bias_type, sizeof bias_type);
         if (!status) status = set_address(lt, out, WM_LT_DESC_BIAS_POINTER);
     }
+    int32_t most = call->multiprocessors;
+    if (!status && most) status = lt->desc_set(out, WM_LT_DESC_MULTIPROCESSORS, &most, sizeof most);
     if (!status && call->a_scale) status = set_address(lt, out, WM_LT_DESC_A_SCALE);
     if (!status && call->b_scale) status = set_address(lt, out, WM_LT_DESC_B_SCALE);
     return status;

@@ -132,6 +132,12 @@ static int stream_create(void *self, wmStream *out) {
     return restore(mode, cudaStreamCreateWithFlags(out, cudaStreamNonBlocking));
 }
 
+static int stream_create_ranked(void *self, int priority, wmStream *out) {
+    (void)self;
+    enum cudaStreamCaptureMode mode = relax();
+    return restore(mode, cudaStreamCreateWithPriority(out, cudaStreamNonBlocking, priority));
+}
+
 static int stream_destroy(void *self, wmStream stream) {
     (void)self;
     enum cudaStreamCaptureMode mode = relax();
@@ -423,6 +429,7 @@ static const wm_gpu table = {
     .reachable = reachable,
     .device_wait = device_wait,
     .stream_create = stream_create,
+    .stream_create_ranked = stream_create_ranked,
     .stream_destroy = stream_destroy,
     .stream_wait = stream_wait,
     .stream_capturing = stream_capturing,

@@ -201,6 +201,7 @@ static wmStatus enter(wm_session *s, wm_contender *c, double seconds, double *be
     }
     candidate->verdict = WM_GOOD;
     candidate->seconds = again < seconds ? again : seconds;
+    if (candidate->only_judges) return WM_OK;
     if (candidate->seconds < *best) *best = candidate->seconds;
     c->live = s->keep_all || candidate->seconds <= 10.0 * *best;
     if (!c->live) candidate->verdict = WM_SLOW;
@@ -237,7 +238,7 @@ wmStatus wm_session_admit(wm_session *s) {
     WM_TRY(enter(s, judge, seconds, &best));
     for (int i = 0; i < s->count; i++) {
         wm_contender *c = &s->contender[i];
-        if (c->candidate->verdict != WM_UNTRIED) continue;
+        if (c->candidate->verdict != WM_UNTRIED || c->candidate->only_judges) continue;
         double left = wm_session_left(s) - expected_make(s, c);
         if (left < (1.0 - admit_share) * s->budget || left < 2.0 * estimate(c)) continue;
         WM_TRY(judge_one(s, c, &seconds));

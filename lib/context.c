@@ -275,8 +275,25 @@ const wm_gpu *wm_context_gpu(const wmContext *context) {
     return context->gpu;
 }
 
+/* What this thread plans or runs with fewer multiprocessors. */
+static _Thread_local wm_narrow narrow;
+static _Thread_local wm_device narrow_device;
+
 const wm_device *wm_context_device(const wmContext *context) {
-    return &context->device;
+    return narrow.context == context ? &narrow_device : &context->device;
+}
+
+int wm_context_left_free(const wmContext *context) {
+    return narrow.context == context ? narrow.left_free : 0;
+}
+
+wm_narrow wm_context_narrow(const wmContext *context, int left_free) {
+    wm_narrow before = narrow;
+    narrow = (wm_narrow){left_free ? context : NULL, left_free};
+    if (!narrow.context) return before;
+    narrow_device = context->device;
+    narrow_device.multiprocessors -= left_free;
+    return before;
 }
 
 int wm_context_threads(const wmContext *context) {

@@ -17,6 +17,12 @@ const wm_gpu *wm_context_gpu(const wmContext *context);
 /** Facts of the context's device; on the CPU place sm is 0 and multiprocessors counts threads. */
 const wm_device *wm_context_device(const wmContext *context);
 
+/**
+ * Multiprocessors whose room a plan that is being made or run on this thread leaves to other work; wm_context_device
+ * then counts the rest alone.
+ */
+int wm_context_left_free(const wmContext *context);
+
 /** Threads that CPU solvers of our own use. */
 int wm_context_threads(const wmContext *context);
 

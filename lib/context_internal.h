@@ -70,6 +70,15 @@ struct wmContext {
 wmStatus wm_context_create_with(wmContext **context, const wmContextOptions *options, const wm_gpu *gpu,
                                 const wm_solver *const *solvers, int count, wm_clock clock);
 
+/** What wm_context_left_free tells on this thread. */
+typedef struct wm_narrow {
+    const wmContext *context; /* NULL: nothing is left free */
+    int left_free;
+} wm_narrow;
+
+/** Sets it, 0 for nothing, and gives what it was: call again with that in the end. */
+wm_narrow wm_context_narrow(const wmContext *context, int left_free);
+
 /** Memory through the allocator, ordered with `stream`; wm_context_alloc is this without a stream. */
 wmStatus wm_context_obtain(wmContext *context, void **out, size_t bytes, wmStream stream);
 

@@ -47,11 +47,13 @@ static void collect(report *r, const wmPlan *plan) {
         r->chosen = &plan->found.candidate[plan->found.chosen];
         r->seconds = time_of(r->chosen);
     }
+    wm_narrow before = wm_context_narrow(plan->context, plan->left_free);
     double bandwidth = wm_context_bandwidth(plan->context), peak = peak_of(plan);
     double moving = bandwidth > 0 ? r->cost.bytes / bandwidth : 0, computing = peak > 0 ? r->cost.flops / peak : 0;
     r->compute_bound = computing > moving;
     r->floor = r->compute_bound ? computing : moving;
     r->advices = wm_advise(plan, r->advice);
+    (void)wm_context_narrow(before.context, before.left_free);
 }
 
 /* ---- Text ---- */
@@ -107,6 +109,7 @@ static void add_chosen(wm_text *out, const report *r) {
     wm_text_add(out, "  work        %.4g flop, %.4g bytes: %.4g GFLOP/s, %.4g GB/s\n", r->cost.flops, r->cost.bytes,
                 1e-9 * r->cost.flops / r->seconds, 1e-9 * r->cost.bytes / r->seconds);
     wm_text_add(out, "  workspace   %zu bytes\n", plan->offer.workspace);
+    if (plan->left_free) wm_text_add(out, "  left free   the room of %d multiprocessors\n", plan->left_free);
     wm_text_add(out, "  determinism %s; %s; %s\n", determinism_names[wm_problem_determinism(&plan->problem)],
                 wmPlanCapturable(plan) ? "capturable" : "not capturable",
                 plan->offer.concurrent ? "runs on several threads at once" : "one thread at a time");
@@ -126,7 +129,7 @@ static void explain_text(wm_text *out, const report *r) {
     add_shadow(out, r->plan);
     if (found->count > 1) wm_text_add(out, "  losers:\n");
     for (int i = 0; i < found->count; i++) {
-        if (i != found->chosen) add_candidate(out, &found->candidate[i]);
+        if (i != found->chosen && !found->candidate[i].only_judges) add_candidate(out, &found->candidate[i]);
     }
     if (found->refusals) wm_text_add(out, "  not offering:\n");
     for (int i = 0; i < found->refusals; i++) {
@@ -172,7 +175,8 @@ static void json_candidate(wm_json *json, const wm_candidate *c, int chosen) {
 static void json_lists(wm_json *json, const report *r) {
     const wm_found *found = &r->plan->found;
     wm_json_open(json, "candidates", '[');
-    for (int i = 0; i < found->count; i++) json_candidate(json, &found->candidate[i], i == found->chosen);
+    for (int i = 0; i < found->count; i++)
+        if (!found->candidate[i].only_judges) json_candidate(json, &found->candidate[i], i == found->chosen);
     wm_json_close(json, ']');
     wm_json_open(json, "not_offering", '[');
     for (int i = 0; i < found->refusals; i++) {
@@ -215,6 +219,7 @@ static void explain_json(wm_text *out, const report *r) {
     wm_json_number(&json, "roofline_fraction", r->seconds > 0 ? r->floor / r->seconds : 0);
     wm_json_string(&json, "bound", r->compute_bound ? "arithmetic" : "memory");
     wm_json_integer(&json, "workspace", (long long)plan->offer.workspace);
+    wm_json_integer(&json, "left_free", plan->left_free);
     wm_json_string(&json, "determinism", determinism_names[wm_problem_determinism(&plan->problem)]);
     wm_json_bool(&json, "capturable", wmPlanCapturable(plan));
     wm_json_bool(&json, "concurrent", plan->offer.concurrent);

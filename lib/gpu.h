@@ -79,6 +79,8 @@ typedef struct wm_gpu {
     int (*device_wait)(void *self); /* until all work of the current device has ended; fails while a stream captures */
 
     int (*stream_create)(void *self, wmStream *out); /* non-blocking */
+    /* The same of a priority, as near as the device has it: lower numbers go first. */
+    int (*stream_create_ranked)(void *self, int priority, wmStream *out);
     int (*stream_destroy)(void *self, wmStream stream);
     int (*stream_wait)(void *self, wmStream stream); /* until its work has ended */
     int (*stream_capturing)(void *self, wmStream stream, int *yes);

@@ -18,7 +18,7 @@ static double best_of(const wm_found *found, const wm_solver *solver) {
 void wm_guess(const wmContext *context, const wm_problem *problem, wm_found *found) {
     const wm_forest *forest = context->gpu ? wm_forest_of(&context->device, problem->op) : NULL;
     float facts[WM_FACTS];
-    if (!forest) return;
+    if (!forest || wm_context_left_free(context)) return; /* they were timed on the whole device */
     wm_facts_of_problem(problem, facts);
     wm_variant v = {.best = best_of(found, NULL)};
     for (int i = 0; i < found->count; i++) {
@@ -42,7 +42,9 @@ static int least(const wm_found *found, int failed_too, int learned) {
     for (int i = 0; i < found->count; i++) {
         const wm_candidate *c = &found->candidate[i];
         double of = learned ? c->behind : c->offer.seconds;
-        if (c->learned != learned || (!failed_too && (c->verdict == WM_WRONG || c->verdict == WM_FAILED))) continue;
+        if (c->only_judges || c->learned != learned ||
+            (!failed_too && (c->verdict == WM_WRONG || c->verdict == WM_FAILED)))
+            continue;
         if (best < 0 || of < value) best = i, value = of;
     }
     return best;

@@ -42,7 +42,7 @@ static int copies_for(const wmContext *context, size_t bytes, size_t allowed) {
 static wmStatus open_device(wm_session *s) {
     const wm_gpu *gpu = s->context->gpu;
     if (!gpu) return WM_OK;
-    WM_TRY(wm_gpu_check(gpu, gpu->stream_create(gpu->self, &s->stream), "cudaStreamCreate"));
+    WM_TRY(wm_gpu_check(gpu, gpu->stream_create_ranked(gpu->self, s->priority, &s->stream), "cudaStreamCreate"));
     WM_TRY(wm_gpu_check(gpu, gpu->event_create(gpu->self, &s->from), "cudaEventCreate"));
     return wm_gpu_check(gpu, gpu->event_create(gpu->self, &s->to), "cudaEventCreate");
 }
@@ -141,7 +141,7 @@ static int fastest(const wm_found *found, int least_samples, int vendor_only) {
     int best = -1;
     for (int i = 0; i < found->count; i++) {
         const wm_candidate *c = &found->candidate[i];
-        if (c->verdict != WM_GOOD || c->samples < least_samples || !(c->seconds > 0)) continue;
+        if (c->only_judges || c->verdict != WM_GOOD || c->samples < least_samples || !(c->seconds > 0)) continue;
         if (vendor_only && c->solver->origin != WM_VENDOR) continue;
         if (best < 0 || c->seconds < found->candidate[best].seconds) best = i;
     }
@@ -161,7 +161,7 @@ static void note_outcome(wm_found *found, double budget) {
     int untried = 0, bad = 0;
     for (int i = 0; i < found->count; i++) {
         wm_verdict verdict = found->candidate[i].verdict;
-        untried += verdict == WM_UNTRIED;
+        untried += verdict == WM_UNTRIED && !found->candidate[i].only_judges;
         bad += verdict == WM_WRONG || verdict == WM_FAILED;
     }
     if (untried) {
@@ -178,7 +178,8 @@ static void note_outcome(wm_found *found, double budget) {
 static int promises_more(const wm_found *found, int best) {
     for (int i = 0; best >= 0 && i < found->count; i++) {
         const wm_candidate *c = &found->candidate[i];
-        if (c->verdict == WM_UNTRIED && c->offer.seconds < 0.5 * found->candidate[best].seconds) return 1;
+        if (c->verdict == WM_UNTRIED && !c->only_judges && c->offer.seconds < 0.5 * found->candidate[best].seconds)
+            return 1;
     }
     return 0;
 }
@@ -255,6 +256,7 @@ static wmStatus measure_and_learn(wmContext *context, const wm_problem *problem,
                     .budget = 1e-3 * (options->budget_ms > 0 ? options->budget_ms
                                       : exhaustive           ? 10000.0
                                                              : 1000.0),
+                    .priority = options->stream_priority,
                     .rounds = exhaustive ? WM_MOST_ROUNDS : 11,
                     .final_rounds = exhaustive ? WM_MOST_ROUNDS : 11};
     if (wm_follow_wisdom(context, problem, options->effort, found)) return WM_OK;

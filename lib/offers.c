@@ -44,12 +44,12 @@ static void name_features(wm_op op, uint64_t bits, char *out, size_t room) {
     }
 }
 
-/* `out` is blank. */
 /* A vendor's variants cost calls of its library each. */
 static int most_of(const wm_solver *solver, int few) {
     return few && solver->origin == WM_VENDOR ? WM_FEW_OFFERS : WM_MAX_OFFERS;
 }
 
+/* `out` is blank. */
 static int offers_of(wmContext *context, const wm_solver *solver, const wm_problem *problem, int few, wm_offer *out,
                      wm_why *why) {
     uint64_t missing = wm_problem_features(problem) & ~solver->features;
@@ -67,6 +67,36 @@ static int offers_of(wmContext *context, const wm_solver *solver, const wm_probl
     return count < most ? count : most;
 }
 
+/*
+ * Solvers whose launches are as many blocks as the multiprocessors that wm_context_device counts hold at once, or,
+ * where a knob is named, those of its variants that have it set. cuBLASLt is told the number; its kernels heed it where
+ * they can.
+ */
+static const struct {
+    const char *name, *knob;
+} leaves_free[] = {
+    {"cublaslt",       NULL     },
+    {"fft_block",      "persist"},
+    {"fft_tile",       NULL     },
+    {"matmul_grouped", NULL     },
+    {"lab_persistent", NULL     }, /* no kernel's: it is the planner's test's */
+};
+
+static int is_set(const wm_solver *solver, const wm_offer *offer, const char *knob) {
+    for (int i = 0; i < WM_MAX_KNOBS && solver->knobs[i]; i++)
+        if (strcmp(solver->knobs[i], knob) == 0) return offer->knob[i] != 0;
+    return 0;
+}
+
+/* Whether such an offer leaves multiprocessors free, if that is asked for. */
+static int keeps_free(const wmContext *context, const wm_solver *solver, const wm_offer *offer) {
+    if (!wm_context_left_free(context)) return 1;
+    for (size_t i = 0; i < sizeof leaves_free / sizeof *leaves_free; i++)
+        if (strcmp(leaves_free[i].name, solver->name) == 0)
+            return !leaves_free[i].knob || is_set(solver, offer, leaves_free[i].knob);
+    return 0;
+}
+
 /* What a search wants beside the problem. */
 typedef struct wish {
     size_t limit; /* of workspace */
@@ -77,16 +107,25 @@ static wmStatus ask(wmContext *context, const wm_solver *solver, const wm_proble
     wm_offer offers[WM_MAX_OFFERS] = {{0}};
     wm_why why;
     int count = offers_of(context, solver, problem, w.few, offers, &why);
-    int taken = 0;
+    int taken = 0, kept = 0;
     size_t least = SIZE_MAX;
     for (int i = 0; i < count; i++) {
+        if (!keeps_free(context, solver, &offers[i])) continue;
+        kept++;
         if (offers[i].workspace < least) least = offers[i].workspace;
         if (offers[i].workspace > w.limit) continue;
         WM_TRY(add_candidate(out, solver, &offers[i]));
         taken++;
     }
     if (taken) return WM_OK;
-    if (count > 0) wm_refuse(&why, "it needs %zu bytes of workspace, more than the limit of %zu", least, w.limit);
+    if (count > 0 && !kept) {
+        if (!w.few && (solver->judge || solver->origin == WM_VENDOR) && offers[0].workspace <= w.limit) {
+            WM_TRY(add_candidate(out, solver, &offers[0]));
+            out->candidate[out->count - 1].only_judges = 1;
+        }
+        wm_refuse(&why, "it fills the device: %d multiprocessors cannot be left free", wm_context_left_free(context));
+    }
+    if (kept) wm_refuse(&why, "it needs %zu bytes of workspace, more than the limit of %zu", least, w.limit);
     wm_log(context, WM_LOG_DEBUG, "%s does not offer: %s", solver->name, why.text);
     return add_refusal(out, solver, &why);
 }

@@ -45,11 +45,19 @@ static wmStatus take_candidate(wmPlan *plan, int fixed) {
     }
 }
 
+static wmStatus check_left_free(const wmContext *context, int left_free) {
+    int all = context->device.multiprocessors;
+    if (!left_free || (context->gpu && left_free < all)) return WM_OK;
+    if (!context->gpu) return wm_fail(WM_ERR_ARGUMENT, "options.left_free is %d on the CPU place", left_free);
+    return wm_fail(WM_ERR_ARGUMENT, "options.left_free is %d; the device has %d multiprocessors", left_free, all);
+}
+
 static wmStatus fill(wmPlan *plan, const wmPlanOptions *options) {
     char text[WM_PROBLEM_TEXT];
     wm_problem_print(&plan->problem, text, sizeof text);
     plan->text = strdup(text);
     if (!plan->text) return wm_fail(WM_ERR_MEMORY, "out of host memory");
+    WM_TRY(check_left_free(plan->context, options->left_free));
     WM_TRY(wm_search(plan->context, &plan->problem, options, &plan->found));
     if (plan->found.by == WM_BY_EMPTY) {
         plan->solver = &nothing;
@@ -87,8 +95,11 @@ wmStatus wm_plan_make(wmPlan **out, wmContext *context, const wm_problem *proble
     plan->context = context;
     plan->holds_context = holds_context;
     plan->problem = *problem;
+    plan->left_free = options->left_free;
     if (holds_context) wmContextRetain(context);
+    wm_narrow before = wm_context_narrow(context, options->left_free);
     wmStatus status = fill(plan, options);
+    (void)wm_context_narrow(before.context, before.left_free);
     if (status != WM_OK) {
         wm_error error;
         wm_error_save(&error);
@@ -134,6 +145,14 @@ void *wm_args_workspace(wm_op op, const wm_args *args, size_t *bytes) {
     return NULL;
 }
 
+static wmStatus run_solver(const wmPlan *plan, const wm_run *run) {
+    if (!plan->left_free) return wm_idle_run(plan->solver, run);
+    wm_narrow before = wm_context_narrow(plan->context, plan->left_free);
+    wmStatus status = wm_idle_run(plan->solver, run);
+    (void)wm_context_narrow(before.context, before.left_free);
+    return status;
+}
+
 wmStatus wm_plan_run(const wmPlan *plan, const wm_args *args, void *workspace, wmStream stream) {
     const wm_run run = {.context = plan->context,
                         .problem = &plan->problem,
@@ -142,10 +161,10 @@ wmStatus wm_plan_run(const wmPlan *plan, const wm_args *args, void *workspace, w
                         .args = args,
                         .workspace = workspace,
                         .stream = stream};
-    if (plan->offer.concurrent) return wm_idle_run(plan->solver, &run);
+    if (plan->offer.concurrent) return run_solver(plan, &run);
     pthread_mutex_t *lock = &((wmPlan *)plan)->lock; /* the one part of a plan that changes */
     pthread_mutex_lock(lock);
-    wmStatus status = wm_idle_run(plan->solver, &run);
+    wmStatus status = run_solver(plan, &run);
     pthread_mutex_unlock(lock);
     return status;
 }
@@ -295,7 +314,8 @@ uint64_t wmPlanBitsId(const wmPlan *plan) {
     /* Equal numbers must mean equal bits: everything that the arithmetic could depend on goes in. */
     char knobs[WM_WISDOM_KNOBS], solver[128];
     wm_knobs_print(plan->solver, &plan->offer, knobs, sizeof knobs);
-    snprintf(solver, sizeof solver, "|%.100s@%d|", plan->solver->name, plan->solver->version);
+    snprintf(solver, sizeof solver, "|%.90s@%d|", plan->solver->name, plan->solver->version);
+    if (plan->left_free) wm_append(solver, sizeof solver, "free=%d|", plan->left_free);
     uint64_t hash = wm_hash_text(wm_hash_text(wm_hash_text(WM_HASH_START, plan->text), solver), knobs);
     if (plan->solver != &nothing && wm_problem_determinism(&plan->problem) != WM_GPU_TO_GPU) {
         hash = wm_hash_text(hash, wm_wisdom_machine(plan->context, plan->problem.op)->text);

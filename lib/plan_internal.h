@@ -16,6 +16,7 @@ struct wmPlan {
     atomic_int references;
     wmContext *context;
     int holds_context; /* 0: a plan of the context's own cache */
+    int left_free;     /* multiprocessors */
     wm_problem problem;
     char *text; /* its string */
     const wm_solver *solver;

@@ -36,6 +36,7 @@ wmStatus wm_plan_options_take(wmPlanOptions *out, const wmPlanOptions *options) 
     if (out->budget_bytes < 0) {
         return wm_fail(WM_ERR_ARGUMENT, "options.budget_bytes is %lld", (long long)out->budget_bytes);
     }
+    if (out->left_free < 0) return wm_fail(WM_ERR_ARGUMENT, "options.left_free is %d", (int)out->left_free);
     if (out->workspace_limit < -1) {
         return wm_fail(WM_ERR_ARGUMENT, "options.workspace_limit is %lld; -1 allows none at all",
                        (long long)out->workspace_limit);
@@ -47,7 +48,7 @@ wmStatus wm_plan_options_take(wmPlanOptions *out, const wmPlanOptions *options) 
 static int take_named(wm_found *found, const wm_solver *solver, const char *knobs, double seconds) {
     for (int i = 0; solver && i < found->count; i++) {
         wm_candidate *c = &found->candidate[i];
-        if (c->solver != solver || !wm_knobs_match(solver, &c->offer, knobs)) continue;
+        if (c->solver != solver || c->only_judges || !wm_knobs_match(solver, &c->offer, knobs)) continue;
         c->seconds = seconds;
         found->chosen = i;
         found->by = WM_BY_WISDOM;
@@ -91,6 +92,7 @@ static void look_up(wmContext *context, const wm_problem *problem, wmEffort effo
     char text[WM_PROBLEM_TEXT];
     int by_estimate = effort == WM_ESTIMATE, any = wm_wisdom_any(context);
     int shipped = by_estimate && context->gpu && context->use_shipped && !context->frozen;
+    if (wm_context_left_free(context)) shipped = 0; /* it won on the whole device */
     memset(out->ends, 0, sizeof out->ends);
     out->own = 0;
     out->shipped = NULL;
@@ -143,6 +145,12 @@ static wmEffort effort_for(const wm_problem *problem, wmEffort asked) {
     return functors && asked != WM_WISDOM_ONLY ? WM_ESTIMATE : asked;
 }
 
+static int is_offered(const wm_found *found) {
+    int offers = 0;
+    for (int i = 0; i < found->count; i++) offers += !found->candidate[i].only_judges;
+    return offers > 0;
+}
+
 wmStatus wm_search(wmContext *context, const wm_problem *problem, const wmPlanOptions *options, wm_found *out) {
     wmEffort effort = effort_for(problem, options->effort);
     memset(out, 0, sizeof *out);
@@ -155,7 +163,7 @@ wmStatus wm_search(wmContext *context, const wm_problem *problem, const wmPlanOp
     look_up(context, problem, effort, options->fixed_choice, &k);
     int few = effort == WM_ESTIMATE && !is_known(&k);
     WM_TRY((few ? wm_search_few : wm_search_offers)(context, problem, options->workspace_limit, out));
-    if (out->count == 0) return wm_nobody_offers(context, problem, out);
+    if (!is_offered(out)) return wm_nobody_offers(context, problem, out);
     if (!options->fixed_choice) {
         if (k.own && follow_entry(context, &k.entry, effort, out)) return WM_OK;
         if (follow_bucket(context, &k, out) || follow_shipped(context, k.shipped, out)) return WM_OK;

@@ -50,7 +50,7 @@ static double cpu_peak(const wmContext *context, wmType type) {
 }
 
 double wm_context_peak_flops(const wmContext *context, wmType type, wmCompute compute) {
-    return context->gpu ? gpu_peak(&context->device, type, compute) : cpu_peak(context, type);
+    return context->gpu ? gpu_peak(wm_context_device(context), type, compute) : cpu_peak(context, type);
 }
 
 double wm_context_bandwidth(const wmContext *context) {

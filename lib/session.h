@@ -38,8 +38,9 @@ typedef struct wm_session {
     double start, budget; /* seconds */
     int keep_all;         /* no early stop of losers */
     int rounds, final_rounds;
-    int final;  /* the last few are being timed anew */
-    int judged; /* a judge was found */
+    int priority; /* of the stream */
+    int final;    /* the last few are being timed anew */
+    int judged;   /* a judge was found */
     wmStream stream;
     wm_event from, to;
     wm_image image;

@@ -74,6 +74,20 @@ const wm_machine *wm_wisdom_machine(wmContext *context, wm_op op) {
 
 /* ---- Finding and learning ---- */
 
+/* What wins with multiprocessors left free is no machine's of the whole device. The hash goes through the text from
+ * left to right, so more text is more hash. */
+static void add_left_free(const wmContext *context, char *out, size_t room) {
+    int left_free = wm_context_left_free(context);
+    out[0] = '\0';
+    if (left_free) snprintf(out, room, " free=%d", left_free);
+}
+
+static uint64_t machine_hash(wmContext *context, wm_op op) {
+    char more[24];
+    add_left_free(context, more, sizeof more);
+    return wm_hash_text(wm_wisdom_machine(context, op)->hash, more);
+}
+
 const wm_solver *wm_wisdom_solver(const wmContext *context, const wm_wise *entry) {
     for (int i = 0; i < context->solver_count; i++) {
         const wm_solver *solver = context->solvers[i];
@@ -108,7 +122,7 @@ int wm_wisdom_find(wmContext *context, const wm_problem *problem, wm_wise *out) 
 
 int wm_wisdom_find_text(wmContext *context, wm_op op, const char *problem, wm_wise *out) {
     wm_wisdom *wisdom = &context->wisdom;
-    uint64_t machine = wm_wisdom_machine(context, op)->hash;
+    uint64_t machine = machine_hash(context, op);
     pthread_mutex_lock(&wisdom->lock);
     const wm_wise *found = wm_set_find(&wisdom->set, problem, machine);
     if (found) *out = *found;
@@ -118,8 +132,11 @@ int wm_wisdom_find_text(wmContext *context, wm_op op, const char *problem, wm_wi
 
 int wm_wisdom_learn(wmContext *context, const wm_problem *problem, const wm_solver *solver, const wm_offer *offer,
                     double seconds, wmEffort effort) {
-    const wm_machine *machine = wm_wisdom_machine(context, problem->op);
-    wm_wise entry = {.machine = machine->hash,
+    wm_machine machine = *wm_wisdom_machine(context, problem->op);
+    size_t length = strlen(machine.text);
+    add_left_free(context, machine.text + length, sizeof machine.text - length);
+    machine.hash = machine_hash(context, problem->op);
+    wm_wise entry = {.machine = machine.hash,
                      .effort = effort,
                      .seconds = seconds,
                      .stamp = (int64_t)time(NULL),
@@ -128,7 +145,7 @@ int wm_wisdom_learn(wmContext *context, const wm_problem *problem, const wm_solv
     wm_knobs_print(solver, offer, entry.knobs, sizeof entry.knobs);
     wm_problem_print(problem, entry.problem, sizeof entry.problem);
     pthread_mutex_lock(&context->wisdom.lock);
-    wmStatus status = wm_set_add_machine(&context->wisdom.set, machine);
+    wmStatus status = wm_set_add_machine(&context->wisdom.set, &machine);
     if (status == WM_OK) status = wm_set_add(&context->wisdom.set, &entry, is_stale, context);
     pthread_mutex_unlock(&context->wisdom.lock);
     return status == WM_OK;

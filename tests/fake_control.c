@@ -94,3 +94,7 @@ const wm_launch *wm_fake_launches(wm_fake *fake, int *count) {
     pthread_mutex_unlock(&fake->lock);
     return launches;
 }
+
+int wm_fake_priority(const wm_fake *fake) {
+    return fake->priority;
+}

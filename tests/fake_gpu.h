@@ -85,6 +85,9 @@ void wm_fake_set_pageable(wm_fake *fake, int yes);
 /* Compiled modules cannot be loaded: the emulation runs what the host compiler made, and nothing else. */
 void wm_fake_refuse_modules(wm_fake *fake);
 
+/* The priority of the stream that was last made with one. */
+int wm_fake_priority(const wm_fake *fake);
+
 /* Work is done when it is enqueued. */
 void wm_fake_set_eager(wm_fake *fake, int yes);
 

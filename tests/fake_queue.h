@@ -86,6 +86,7 @@ struct wm_fake {
     wm_fake_allocation *allocations;
     wm_fake_stream *streams; /* the default one last */
     wm_fake_stream default_stream;
+    int priority; /* of the stream last made with one */
     wm_fake_event *events;
     wm_fake_graph *graphs;
     wm_cost cost[WM_FAKE_KERNELS];

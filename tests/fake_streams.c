@@ -33,6 +33,12 @@ static int stream_create(void *self, wmStream *out) {
     return wm_fake_leave(fake, error);
 }
 
+static int stream_create_ranked(void *self, int priority, wmStream *out) {
+    wm_fake *fake = self;
+    fake->priority = priority;
+    return stream_create(self, out);
+}
+
 static void end_stream(wm_fake *fake, wm_fake_stream *s) {
     wm_fake_stream **link = &fake->streams;
     while (*link && *link != s) link = &(*link)->next;
@@ -241,6 +247,7 @@ static int graph_retain(void *self, wmGraph graph, void *object, void (*release)
 void wm_fake_add_streams(wm_fake *fake) {
     wm_gpu *t = &fake->table;
     t->stream_create = stream_create;
+    t->stream_create_ranked = stream_create_ranked;
     t->stream_destroy = stream_destroy;
     t->stream_wait = stream_wait;
     t->stream_capturing = stream_capturing;

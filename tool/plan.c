@@ -10,16 +10,18 @@
 typedef struct options {
     wm_common common;
     const char *effort;
-    double budget;
+    double budget, left_free, priority;
     bool save;
 } options;
 
 // clang-format off
 static const wm_flag flags[] = {
-    {"--effort", WM_FLAG_TEXT,   offsetof(options, effort), "HOW", "estimate measure exhaustive wisdom_only; default estimate"},
-    {"--budget", WM_FLAG_NUMBER, offsetof(options, budget), "MS",  "measure: milliseconds at most; default 1000"},
-    {"--save",   WM_FLAG_SWITCH, offsetof(options, save),   "",    "measure: add what was found to your wisdom file"},
-    {NULL,       WM_FLAG_SWITCH, 0,                         NULL,  NULL},
+    {"--effort",    WM_FLAG_TEXT,   offsetof(options, effort),    "HOW", "estimate measure exhaustive wisdom_only; default estimate"},
+    {"--budget",    WM_FLAG_NUMBER, offsetof(options, budget),    "MS",  "measure: milliseconds at most; default 1000"},
+    {"--left-free", WM_FLAG_NUMBER, offsetof(options, left_free), "N",   "leave the room of N multiprocessors to other work"},
+    {"--priority",  WM_FLAG_NUMBER, offsetof(options, priority),  "N",   "measure: on a stream of that priority"},
+    {"--save",      WM_FLAG_SWITCH, offsetof(options, save),      "",    "measure: add what was found to your wisdom file"},
+    {NULL,          WM_FLAG_SWITCH, 0,                            NULL,  NULL},
 };
 // clang-format on
 
@@ -52,6 +54,8 @@ int wm_command_plan(int argc, char **argv) {
     if (status) return status;
     planning.effort = (wmEffort)effort;
     planning.budget_ms = o.budget;
+    planning.left_free = (int32_t)o.left_free;
+    planning.stream_priority = (int32_t)o.priority;
     status = wm_session_open(&context, o.common.place);
     if (!status) status = wm_session_check(wmPlanCreate(&plan, context, o.common.words[0], &planning));
     if (!status && o.save) status = wm_session_check(wmWisdomSave(context, NULL, NULL));

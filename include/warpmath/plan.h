@@ -30,11 +30,13 @@ typedef struct wmPlanOptions {
     double budget_ms;     /**< MEASURE: wall time at most, 0: 1000; out of budget, the best timed so far is taken */
     int64_t budget_bytes; /**< MEASURE: memory for operands at most, 0: 1/4 of the device's */
     int64_t workspace_limit; /**< bytes of workspace the plan may want; 0: 1 GiB; -1: none at all */
+    int32_t left_free;       /**< GPU: the room of so many multiprocessors is left to other work; 0: none is */
+    int32_t stream_priority; /**< MEASURE: of the stream that is measured on, as CUDA counts: 0, or below it for more */
 } wmPlanOptions;
 
 /** Default options: every field its default. */
 static inline wmPlanOptions wmPlanOptionsDefault(void) {
-    wmPlanOptions o = {sizeof(wmPlanOptions), WM_ESTIMATE, 0, 0.0, 0, 0};
+    wmPlanOptions o = {sizeof(wmPlanOptions), WM_ESTIMATE, 0, 0.0, 0, 0, 0, 0};
     return o;
 }
 

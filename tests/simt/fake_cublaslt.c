@@ -49,7 +49,7 @@ typedef struct layout {
 } layout;
 
 typedef struct desc {
-    int32_t compute, scale, op[2], bias_type, on_device;
+    int32_t compute, scale, op[2], bias_type, on_device, multiprocessors;
     uint32_t epilogue;
     const void *bias, *factor[2];
 } desc;
@@ -68,6 +68,8 @@ _Static_assert(sizeof(preference) <= sizeof(wm_lt_preference) && sizeof(algorith
 
 /* How many algorithms the heuristic was asked for, and how many checks were made. */
 EXPORT int wm_fake_lt_asked, wm_fake_lt_checks;
+/* How many multiprocessors the last heuristic and the last check were for; 0: all. */
+EXPORT int wm_fake_lt_guessed_on, wm_fake_lt_checked_on;
 
 EXPORT int cublasLtGetProperty(int part, int *value) {
     *value = part == 0 ? 13 : 0;
@@ -136,6 +138,8 @@ EXPORT int cublasLtMatmulDescSetAttribute(desc *x, int attribute, const void *va
         return put(&x->bias, sizeof x->bias, value, bytes);
     case WM_LT_DESC_BIAS_TYPE:
         return put(&x->bias_type, sizeof x->bias_type, value, bytes);
+    case WM_LT_DESC_MULTIPROCESSORS:
+        return put(&x->multiprocessors, sizeof x->multiprocessors, value, bytes);
     case WM_LT_DESC_A_SCALE:
         return put(&x->factor[0], sizeof x->factor[0], value, bytes);
     case WM_LT_DESC_B_SCALE:
@@ -224,6 +228,7 @@ EXPORT int cublasLtMatmulAlgoCheck(void *handle, desc *x, layout *a, layout *b, 
                                    const algorithm *algo, wm_lt_result *out) {
     int status = handle ? check(x, a, b, c, d) : INVALID_VALUE;
     wm_fake_lt_checks++;
+    wm_fake_lt_checked_on = x->multiprocessors;
     if (status) return status;
     out->workspace = algo->config[WM_LT_CONFIG_ID] == SPLIT ? 1001 : 0;
     out->state = SUCCESS;
@@ -243,6 +248,7 @@ EXPORT int cublasLtMatmulAlgoGetHeuristic(void *handle, desc *x, layout *a, layo
     static const int ids[] = {GAUSSIAN, PLAIN, PLAIN, SPLIT, ROUNDING, IN_PLACE_ONLY, SPLIT};
     int status = check(x, a, b, c, d), checks = wm_fake_lt_checks;
     wm_fake_lt_asked += wanted;
+    wm_fake_lt_guessed_on = x->multiprocessors;
     *count = 0;
     for (int i = 0; i < (int)(sizeof ids / sizeof *ids) && *count < wanted && !status; i++) {
         wm_lt_result *r = &out[(*count)++];

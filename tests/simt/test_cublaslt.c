@@ -132,6 +132,23 @@ static void few_are_asked_for(wmContext *context) {
     }
 }
 
+extern int wm_fake_lt_guessed_on, wm_fake_lt_checked_on;
+
+/* A plan that leaves multiprocessors free tells the library how many are left: when it asks and when it makes. */
+static void told_what_is_left(wmContext *context) {
+    wmPlanOptions options = wmPlanOptionsDefault();
+    wmPlan *plan = NULL;
+    int all = wm_context_device(context)->multiprocessors;
+    for (int left_free = 0; left_free < all; left_free++) {
+        options.left_free = left_free;
+        wm_fake_lt_guessed_on = wm_fake_lt_checked_on = -1;
+        expect(wmPlanCreate(&plan, context, "matmul f32 20x30x40", &options) == WM_OK, "a plan that leaves some free");
+        expect(wm_fake_lt_guessed_on == (left_free ? all - left_free : 0), "the heuristic is told");
+        expect(wm_fake_lt_checked_on == wm_fake_lt_guessed_on, "the plan's algorithm is checked for as many");
+        wmPlanDestroy(plan);
+    }
+}
+
 static void refused(wmContext *context) {
     static const char *const problems[] = {
         "matmul f32 5x6x0",
@@ -233,6 +250,7 @@ int main(int argc, char **argv) {
         every_layout(context);
         right_offers(context);
         few_are_asked_for(context);
+        told_what_is_left(context);
         refused(context);
         fp8(context);
         mixed_scalars(context);
