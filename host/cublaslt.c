@@ -13,6 +13,7 @@
  * call, so that calls share nothing.
  */
 #include "cublaslt.h"
+#include "lib/few.h"
 #include "lib/matmul_view.h"
 #include "reference/number.h"
 
@@ -239,7 +240,9 @@ static int add_offers(wmContext *context, const wm_problem *problem, product *p,
         memset(offer, 0, sizeof *offer);
         if (found[i].state || read_knobs(p->lt, &found[i].algo, offer->knob)) continue;
         if (!algorithm_allowed(p->lt, &problem->u.matmul, &found[i].algo, offer->knob)) continue;
-        if (!is_new(out, count) || check_algorithm(p, offer->knob, &rebuilt)) continue;
+        if (!is_new(out, count)) continue;
+        rebuilt = found[i];
+        if (capacity >= WM_MAX_OFFERS && check_algorithm(p, offer->knob, &rebuilt)) continue;
         if (rebuilt.workspace > MOST_WORKSPACE) continue;
         if (count == 0) seconds = estimate(context, problem, &found[i], numerics_of(p->lt, &found[i].algo));
         offer->seconds = seconds * (1 + 0.03 * count); /* the heuristic's order */

@@ -10,6 +10,7 @@
  */
 #include "device/fft_scale.h"
 #include "fft_rates.h"
+#include "lib/few.h"
 #include "lib/fields.h"
 #include "lib/solver.h"
 #include "reference/fft_layout.h"
@@ -227,6 +228,10 @@ static int fits_int(const layout *l) {
     return 1;
 }
 
+static int needs_none(const layout *l) {
+    return l->rank == 1 && l->n[0] <= 4096 && (l->n[0] & (l->n[0] - 1)) == 0 && (l->type & ~CUFFT_DOUBLE) == CUFFT_C2C;
+}
+
 /**
  * What cuFFT says that its work area will be, without a plan: exact on all rows of perf/probe_cufft.c. The first answer
  * of a kind loads cuFFT's kernels, up to 0.5 s, so it is not asked where kernels of ours do and it needs none. make()
@@ -235,9 +240,7 @@ static int fits_int(const layout *l) {
 static size_t work_bytes(const layout *l) {
     int n[WM_FFT_MAX_RANK], in[WM_FFT_MAX_RANK], out[WM_FFT_MAX_RANK];
     size_t bytes = 0;
-    int small =
-        l->rank == 1 && l->n[0] <= 4096 && (l->n[0] & (l->n[0] - 1)) == 0 && (l->type & ~CUFFT_DOUBLE) == CUFFT_C2C;
-    if (small || !fits_int(l)) return 0;
+    if (needs_none(l) || !fits_int(l)) return 0;
     for (int i = 0; i < l->rank; i++) n[i] = (int)l->n[i], in[i] = (int)l->in.embed[i], out[i] = (int)l->out.embed[i];
     if (cufft.estimate(l->rank, n, in, (int)l->in.stride, (int)l->in.distance, out, (int)l->out.stride,
                        (int)l->out.distance, l->type, (int)l->batch, &bytes))
@@ -246,7 +249,6 @@ static size_t work_bytes(const layout *l) {
 }
 
 static int cufft_offer(wmContext *context, const wm_problem *problem, wm_offer *out, int capacity, wm_why *why) {
-    (void)capacity;
     const char *reason = NULL;
     layout l;
     if (wm_problem_empty(problem)) return wm_refuse(why, "there is nothing to transform");
@@ -255,7 +257,8 @@ static int cufft_offer(wmContext *context, const wm_problem *problem, wm_offer *
     if (!cufft.complete) return wm_refuse(why, "this cuFFT lacks a function that we need");
     if (!lay_out(&problem->u.fft, &l, why)) return 0;
     *out = (wm_offer){.seconds = estimate(context, problem, &l), .capturable = 1};
-    out->workspace = l.copy + work_bytes(&l);
+    int later = capacity < WM_MAX_OFFERS && !needs_none(&l);
+    out->workspace = later ? WM_WORKSPACE_LATER : l.copy + work_bytes(&l);
     return 1;
 }
 

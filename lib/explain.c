@@ -2,6 +2,7 @@
 /* wmPlanExplain: the choice, the losers, the roofline, and what to try. */
 #include "advice.h"
 #include "context_internal.h"
+#include "few.h"
 #include "gpu_guard.h"
 #include "json.h"
 #include "shadow.h"
@@ -168,7 +169,7 @@ static void json_candidate(wm_json *json, const wm_candidate *c, int chosen) {
     wm_json_integer(json, "samples", c->samples);
     wm_json_string(json, "verdict", wm_verdict_name(c->verdict));
     if (c->why[0]) wm_json_string(json, "why", c->why);
-    wm_json_integer(json, "workspace", (long long)c->offer.workspace);
+    if (c->offer.workspace != WM_WORKSPACE_LATER) wm_json_integer(json, "workspace", (long long)c->offer.workspace);
     wm_json_close(json, '}');
 }
 

@@ -9,7 +9,7 @@ int wm_inner_choose(wmContext *context, wm_inner *inner, size_t most, wm_why *wh
     wm_found found;
     int64_t limit = most == 0 ? -1 : most < INT64_MAX ? (int64_t)most : INT64_MAX; /* 0 would mean the default */
     wmStatus status = wm_search_few(context, &inner->problem, limit, &found);
-    int best = status == WM_OK ? wm_best_estimate(&found) : -1;
+    int best = status == WM_OK ? wm_settle(context, &inner->problem, limit, &found) : -1;
     if (best >= 0) {
         inner->solver = found.candidate[best].solver;
         inner->offer = found.candidate[best].offer;

@@ -113,7 +113,7 @@ static wmStatus ask(wmContext *context, const wm_solver *solver, const wm_proble
         if (!keeps_free(context, solver, &offers[i])) continue;
         kept++;
         if (offers[i].workspace < least) least = offers[i].workspace;
-        if (offers[i].workspace > w.limit) continue;
+        if (offers[i].workspace > w.limit && offers[i].workspace != WM_WORKSPACE_LATER) continue;
         WM_TRY(add_candidate(out, solver, &offers[i]));
         taken++;
     }
@@ -160,9 +160,12 @@ static wmStatus search_invariant(wmContext *context, const wm_problem *problem, 
     return WM_OK;
 }
 
+static size_t limit_of(int64_t option) {
+    return (size_t)(option == 0 ? DEFAULT_WORKSPACE : option < 0 ? 0 : option);
+}
+
 static wmStatus search(wmContext *context, const wm_problem *problem, int64_t workspace_limit, int few, wm_found *out) {
-    int64_t limit = workspace_limit == 0 ? DEFAULT_WORKSPACE : workspace_limit < 0 ? 0 : workspace_limit;
-    wish w = {(size_t)limit, few};
+    wish w = {limit_of(workspace_limit), few};
     memset(out, 0, sizeof *out);
     out->chosen = -1;
     if (problem->op == WM_MATMUL && problem->u.matmul.determinism == WM_BATCH_INVARIANT)
@@ -181,6 +184,28 @@ wmStatus wm_search_offers(wmContext *context, const wm_problem *problem, int64_t
 
 wmStatus wm_search_few(wmContext *context, const wm_problem *problem, int64_t workspace_limit, wm_found *out) {
     return search(context, problem, workspace_limit, 1, out);
+}
+
+/* ---- Workspaces that were left for later ---- */
+
+static void ask_again(wmContext *context, const wm_problem *problem, size_t limit, wm_candidate *c) {
+    wm_offer offers[WM_MAX_OFFERS] = {{0}};
+    wm_why why;
+    int count = offers_of(context, c->solver, problem, 0, offers, &why);
+    for (int i = 0; i < count && c->offer.workspace == WM_WORKSPACE_LATER; i++)
+        if (memcmp(offers[i].knob, c->offer.knob, sizeof c->offer.knob) == 0) c->offer = offers[i];
+    if (c->offer.workspace <= limit) return;
+    c->verdict = WM_FAILED;
+    snprintf(c->why, sizeof c->why, "it needs more workspace than the limit of %zu bytes", limit);
+}
+
+int wm_settle(wmContext *context, const wm_problem *problem, int64_t workspace_limit, wm_found *found) {
+    for (int best; (best = wm_best_estimate(found)) >= 0;) {
+        wm_candidate *c = &found->candidate[best];
+        if (c->offer.workspace == WM_WORKSPACE_LATER) ask_again(context, problem, limit_of(workspace_limit), c);
+        if (c->verdict != WM_FAILED) return best;
+    }
+    return -1;
 }
 
 void wm_found_free(wm_found *found) {

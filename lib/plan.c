@@ -21,7 +21,7 @@ static const wm_solver nothing = {.name = "nothing", .version = 1, .run = run_no
 
 /* ---- Making ---- */
 
-static wmStatus take_candidate(wmPlan *plan, int fixed) {
+static wmStatus take_candidate(wmPlan *plan, const wmPlanOptions *options) {
     wm_found *found = &plan->found;
     for (;;) {
         wm_candidate *best = &found->candidate[found->chosen];
@@ -38,8 +38,8 @@ static wmStatus take_candidate(wmPlan *plan, int fixed) {
         snprintf(best->why, sizeof best->why, "%.150s", wmLastError());
         wm_log(plan->context, WM_LOG_WARNING, "%s could not be made: %s", best->solver->name, best->why);
         /* Another solver may do where this one turns out not to; short memory or a lost device is for the caller. */
-        if (fixed || (status != WM_ERR_UNSUPPORTED && status != WM_ERR_VENDOR)) return status;
-        found->chosen = wm_best_estimate(found);
+        if (options->fixed_choice || (status != WM_ERR_UNSUPPORTED && status != WM_ERR_VENDOR)) return status;
+        found->chosen = wm_settle(plan->context, &plan->problem, options->workspace_limit, found);
         found->by = WM_BY_ESTIMATE;
         if (found->chosen < 0) return status;
     }
@@ -63,7 +63,7 @@ static wmStatus fill(wmPlan *plan, const wmPlanOptions *options) {
         plan->solver = &nothing;
         plan->offer = (wm_offer){.capturable = 1, .concurrent = 1};
     } else {
-        WM_TRY(take_candidate(plan, options->fixed_choice));
+        WM_TRY(take_candidate(plan, options));
         if (plan->context->shadow[0]) wm_shadow_make(plan);
     }
     return WM_OK;

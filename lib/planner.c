@@ -161,7 +161,8 @@ wmStatus wm_search(wmContext *context, const wm_problem *problem, const wmPlanOp
     }
     known k;
     look_up(context, problem, effort, options->fixed_choice, &k);
-    int few = effort == WM_ESTIMATE && !is_known(&k);
+    /* A fixed choice may not fall back on another where a variant that nobody checked cannot be made. */
+    int few = effort == WM_ESTIMATE && !is_known(&k) && !options->fixed_choice && !context->shadow[0];
     WM_TRY((few ? wm_search_few : wm_search_offers)(context, problem, options->workspace_limit, out));
     if (!is_offered(out)) return wm_nobody_offers(context, problem, out);
     if (!options->fixed_choice) {
@@ -172,7 +173,7 @@ wmStatus wm_search(wmContext *context, const wm_problem *problem, const wmPlanOp
     }
     if (out->chosen < 0) {
         wm_guess(context, problem, out);
-        out->chosen = wm_best_estimate(out);
+        out->chosen = wm_settle(context, problem, options->workspace_limit, out);
         out->by = WM_BY_ESTIMATE;
     }
     if (out->chosen < 0) {

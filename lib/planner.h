@@ -3,6 +3,7 @@
 #ifndef WM_LIB_PLANNER_H
 #define WM_LIB_PLANNER_H
 
+#include "few.h"
 #include "measure.h"
 
 #ifdef __cplusplus
@@ -32,10 +33,10 @@ typedef struct wm_found {
 /** Lists the candidates and the refusals; no candidate is no failure here. */
 wmStatus wm_search_offers(wmContext *context, const wm_problem *problem, int64_t workspace_limit, wm_found *out);
 
-/** The same, for a choice by estimates alone: of a vendor's variants the first WM_FEW_OFFERS. Choosing by what was
- * learnt does as well of them as of all (perf/fit over the H200's lists: 0.42 of the held-out products within 5 % of
- * the best either way). */
-enum { WM_FEW_OFFERS = 4 };
+/**
+ * The same, for a choice by estimates alone: of a vendor's variants the first WM_FEW_OFFERS (lib/few.h). Choosing by
+ * what was learnt does as well of them as of all (docs/tuning.md). Choose by wm_settle.
+ */
 wmStatus wm_search_few(wmContext *context, const wm_problem *problem, int64_t workspace_limit, wm_found *out);
 
 /**
@@ -70,6 +71,9 @@ int wm_best_estimate(const wm_found *found);
 
 /** The same whatever came of it since: what planning by estimate takes first. */
 int wm_least_estimate(const wm_found *found);
+
+/** wm_best_estimate, once its workspace is known and within the limit; others have failed then. */
+int wm_settle(wmContext *context, const wm_problem *problem, int64_t workspace_limit, wm_found *found);
 
 void wm_found_free(wm_found *found);
 

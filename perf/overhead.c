@@ -11,6 +11,8 @@
  * same on again and again. Targets: execute at most 1 us over the launch, one-shot at most 2 us over execute.
  */
 #include "lib/context_internal.h"
+#include "lib/env.h"
+#include "lib/few.h"
 #include "lib/fields.h"
 #include "lib/plan_internal.h"
 #include "lib/verified.h"
@@ -187,8 +189,9 @@ static double offer_time(wmContext *context, const wm_solver *solver, const wm_p
         wm_why why = {""};
         if (wm_problem_features(problem) & ~solver->features) return 0;
         if (!context->unverified && !wm_solver_verified(solver)) return 0;
+        int most = solver->origin == WM_VENDOR ? WM_FEW_OFFERS : WM_MAX_OFFERS;
         double from = now();
-        (void)solver->offer(context, problem, offers, WM_MAX_OFFERS, &why);
+        (void)solver->offer(context, problem, offers, most, &why);
         double taken = now() - from;
         if (i == 0 || taken < least) least = taken;
     }
@@ -252,7 +255,7 @@ static wmStatus open_stand_in(wmContext **context, const wmContextOptions *optio
     device->memory_bytes = (int64_t)139 << 30;
     device->bandwidth = 4.8e12;
     WM_TRY(wm_context_create_with(context, options, wm_fake_gpu(stand_in), solvers, count, wm_clock_system()));
-    (*context)->unverified = getenv("WARPMATH_UNVERIFIED") != NULL;
+    (*context)->unverified = wm_env_flag("WARPMATH_UNVERIFIED");
     return WM_OK;
 }
 
