@@ -3,6 +3,7 @@
  * The device table over the CUDA runtime, which is linked statically and finds the driver when it is first called. No
  * call is made when the library is loaded.
  */
+#include "lib/chip.h"
 #include "lib/gpu.h"
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -63,6 +64,12 @@ static int device_facts(void *self, int ordinal, wm_device *out) {
     out->bandwidth = 2.0 * 1e3 * memory_khz * bus_bits / 8; /* two transfers a clock */
     out->runtime_version = CUDART_VERSION;
     return 0;
+}
+
+void wm_cuda_bus(int ordinal, char *out, int room) {
+    if (cudaDeviceGetPCIBusId(out, room, ordinal) == cudaSuccess) return;
+    (void)cudaGetLastError();
+    out[0] = '\0';
 }
 
 static int get_device(void *self, int *ordinal) {

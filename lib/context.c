@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making and ending contexts: options, environment, place and device. */
+#include "chip.h"
 #include "context_internal.h"
 #include "env.h"
 #include "fields.h"
@@ -186,6 +187,7 @@ static wmContext *blank(const wmContextOptions *o) {
 /* `test`: a context of wm_context_create_with, which reads no user's wisdom unless it is named. */
 static wmStatus finish(wmContext *context, const wmContextOptions *o, const wm_gpu *gpu, const char *why, int test) {
     WM_TRY(choose_place(context, o, gpu, why));
+    if (context->gpu && !test) wm_cuda_bus(context->device.ordinal, context->bus, sizeof context->bus);
     if (o->require_vendor) WM_TRY(require_vendors(context));
     WM_TRY(wm_wisdom_open(context, test && !o->wisdom_path ? "" : o->wisdom_path));
     wm_log(context, WM_LOG_INFO, "context on %s (%s)", context->gpu ? "GPU" : "CPU", context->device.name);

@@ -30,6 +30,7 @@ struct wmContext {
     wmPlace place;
     const wm_gpu *gpu; /* NULL on the CPU place */
     wm_device device;
+    char bus[32];          /* of the device, as NVML knows it; "": nobody asks NVML */
     wmAllocator allocator; /* alloc NULL: the default one */
     wmLogFunction log;
     void *log_user;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Measuring from end to end: what it runs on, its budget, and who wins. */
+#include "chip.h"
 #include "context_internal.h"
 #include "gpu_guard.h"
 #include "planner.h"
@@ -117,11 +118,14 @@ static wmStatus session_open(wm_session *s, wm_candidate *candidates, int count,
 }
 
 static wmStatus session_run(wm_session *s, wm_candidate *candidates, int count, int64_t budget_bytes) {
+    (void)wm_chip_mhz(s->context); /* NVML takes a while to begin with, which is not the problem's budget */
     s->start = s->clock.now(s->clock.self);
     s->random = 0x2545f4914f6cdd1du;
     wmStatus status = session_open(s, candidates, count, budget_bytes);
     if (status == WM_OK) status = wm_session_admit(s);
+    s->mhz[0] = wm_chip_mhz(s->context);
     if (status == WM_OK) status = wm_session_time(s);
+    s->mhz[1] = wm_chip_mhz(s->context);
     session_close(s);
     return status;
 }
@@ -226,6 +230,9 @@ static wmStatus measure(wm_session *s, const wmPlanOptions *options, wm_found *f
         wm_append(found->note, sizeof found->note, "not measured: no candidate can judge the others within %.0f ms",
                   1e3 * s->budget);
     }
+    if (wm_chip_moved(s->mhz[0], s->mhz[1]))
+        wm_append(found->note, sizeof found->note, "%sthe chip's clock went from %d to %d MHz meanwhile",
+                  found->note[0] ? "; " : "", s->mhz[0], s->mhz[1]);
     int best = wm_pick_winner(found);
     if (promises_more(found, best)) {
         wm_append(found->note, sizeof found->note, "; one of them is estimated at far less than the best measured");
@@ -300,7 +307,8 @@ static void filter(wm_found *found, const char *list, int judges) {
     found->count = kept;
 }
 
-static wmStatus bench(wmContext *context, const wm_problem *problem, const wm_bench_options *o, wm_found *found) {
+static wmStatus bench(wmContext *context, const wm_problem *problem, const wm_bench_options *o, wm_found *found,
+                      int mhz[2]) {
     WM_TRY(refuse_capture(context));
     WM_TRY(wm_search_offers(context, problem, o->workspace_limit, found));
     filter(found, o->solvers, 1);
@@ -317,6 +325,8 @@ static wmStatus bench(wmContext *context, const wm_problem *problem, const wm_be
     wmStatus status = session_run(&s, found->candidate, found->count, o->budget_bytes);
     pthread_mutex_unlock(turn);
     filter(found, o->solvers, 0);
+    mhz[0] = s.mhz[0];
+    mhz[1] = s.mhz[1];
     return status;
 }
 
@@ -328,10 +338,13 @@ wmStatus wm_bench(wmContext *context, const wm_problem *problem, const wm_bench_
     *out = (wm_bench_result){.winner = -1, .estimate = -1};
     WM_TRY(wm_enter(context, &guard));
     wmStatus status = wm_problem_empty(problem) ? wm_fail(WM_ERR_ARGUMENT, "the problem is empty: nothing to time")
-                                                : bench(context, problem, options ? options : &none, &found);
+                                                : bench(context, problem, options ? options : &none, &found, out->mhz);
     if (status == WM_OK) {
         wm_guess(context, problem, &found);
-        *out = (wm_bench_result){found.candidate, found.count, wm_pick_winner(&found), wm_least_estimate(&found)};
+        out->rows = found.candidate;
+        out->count = found.count;
+        out->winner = wm_pick_winner(&found);
+        out->estimate = wm_least_estimate(&found);
         found.candidate = NULL;
     }
     wm_found_free(&found);

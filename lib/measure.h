@@ -47,6 +47,7 @@ typedef struct wm_bench_result {
     int count;
     int winner;   /* whom MEASURE would take by these times; -1: nobody was timed */
     int estimate; /* whom ESTIMATE takes without wisdom; -1: nobody */
+    int mhz[2];   /* the chip's clock before the rounds and after them; 0: unknown */
 } wm_bench_result;
 
 /** Checks and times every variant that the context's solvers offer for the problem. Also fails where none offers. */

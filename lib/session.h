@@ -41,6 +41,7 @@ typedef struct wm_session {
     int priority; /* of the stream */
     int final;    /* the last few are being timed anew */
     int judged;   /* a judge was found */
+    int mhz[2];   /* the chip's clock before the rounds and after them; 0: unknown */
     wmStream stream;
     wm_event from, to;
     wm_image image;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/chip.h"
 #include "lib/json.h"
 #include "lib/measure.h"
 #include "lib/problem.h"
@@ -144,6 +145,10 @@ static int print_table(const bench *b) {
     if (!status) {
         printf("%s\n", b->text);
         wm_table_print(&table, stdout);
+        const int *mhz = b->got.mhz;
+        if (mhz[0] && mhz[1])
+            printf("clock of the chip: %d MHz before, %d MHz after%s\n", mhz[0], mhz[1],
+                   wm_chip_moved(mhz[0], mhz[1]) ? ": it moved" : "");
     }
     wm_table_free(&table);
     return status;
@@ -218,6 +223,8 @@ static void print_json(wm_json *json, const bench *b) {
         wm_json_close(json, '}');
     }
     wm_json_close(json, ']');
+    if (b->got.mhz[0]) wm_json_integer(json, "mhz_before", b->got.mhz[0]);
+    if (b->got.mhz[1]) wm_json_integer(json, "mhz_after", b->got.mhz[1]);
     wm_json_close(json, '}');
 }
 

@@ -41,7 +41,7 @@ static bool is_old(wmContext *context, const wm_wise *entry, const wm_machine *m
 
 static int time_again(wmContext *context, const wm_problem *problem, double budget_ms, old_winner *w) {
     wm_bench_options options = {.budget_ms = budget_ms, .solvers = w->wise.solver, .early_stop = 1};
-    wm_bench_result got = {NULL, 0, -1, -1};
+    wm_bench_result got = {.winner = -1, .estimate = -1};
     w->verdict = "gone";
     if (wm_bench(context, problem, &options, &got) != WM_OK) return WM_EXIT_OK;
     for (int i = 0; i < got.count; i++) {
