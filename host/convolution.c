@@ -36,10 +36,11 @@ static wmStatus check_values(const wmConvolutionDesc *d) {
 }
 
 static wmStatus check_layout(const wmConvolutionDesc *d) {
-    int64_t in = wm_convolution_elements(d, 0), out = wm_convolution_elements(d, 1), spectra = 0;
+    int64_t in = wm_convolution_elements(d, 0), out = wm_convolution_elements(d, 1);
+    int64_t spectra = wm_convolution_spectrum(d);
     if (in < 0 || out < 0 || wm_convolution_points(d) < 0 || wm_convolution_span(d, 0) < 0 ||
-        wm_convolution_span(d, 1) < 0 ||
-        __builtin_mul_overflow(wm_convolution_spectrum(d), (d->batch > 1 ? d->batch : 1) * 16, &spectra))
+        wm_convolution_span(d, 1) < 0 || spectra < 0 || __builtin_mul_overflow(spectra, 16, &spectra) ||
+        __builtin_mul_overflow(spectra, d->batch > 1 ? d->batch : 1, &spectra))
         return wm_fail(WM_ERR_ARGUMENT, "n[0] is %lld: lengths and strides overflow 63 bits of bytes",
                        (long long)d->n[0]);
     if (d->batch > 1 && d->in_stride < in)
