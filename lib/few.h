@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* The capacity that offer() of a vendor's solver is then called with: its first variants, unchecked. make() checks. */
-enum { WM_FEW_OFFERS = 4 };
+enum { WM_FEW_OFFERS = 2 };
 
 /* Such an offer's workspace may be this: the planner asks once more, with all the capacity, before it takes the offer.
  */

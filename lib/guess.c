@@ -29,6 +29,7 @@ void wm_guess(const wmContext *context, const wm_problem *problem, wm_found *fou
         v.solver = c->solver->name;
         v.knob = c->offer.knob;
         v.seconds = c->offer.seconds;
+        v.waves = c->offer.waves;
         wm_facts_of_variant(problem, &v, place, facts);
         c->behind = wm_forest_ask(forest, facts);
         c->learned = 1;

@@ -87,7 +87,7 @@ static void facts_of_random(const wm_problem *problem, float *f) {
     *f++ = (float)(d->count_hint % 8);
 }
 
-enum { COST = 15, VARIANT = 18, KNOBS = 22, TILE = 31, MOST_KNOBS = 9, MULTIPROCESSORS = 132 };
+enum { COST = 15, VARIANT = 18, KNOBS = 22, TILE = 31, WAVES = 38, MOST_KNOBS = 9, MULTIPROCESSORS = 132 };
 
 void wm_facts_of_problem(const wm_problem *problem, float facts[WM_FACTS]) {
     wm_cost cost = wm_problem_cost(problem);
@@ -132,6 +132,8 @@ void wm_facts_of_variant(const wm_problem *problem, const wm_variant *v, int sol
     for (int i = 0; i < MOST_KNOBS; i++) facts[KNOBS + i] = (float)v->knob[i];
     memset(facts + TILE, 0, (WM_FACTS - TILE) * sizeof *facts);
     if (problem->op == WM_MATMUL) facts_of_tiles(&problem->u.matmul, v, facts + TILE);
+    facts[WAVES] = log2_of(v->waves);
+    facts[WAVES + 1] = v->waves > 0 ? (float)(ceil(v->waves) / v->waves) : 0;
 }
 
 /* ---- Trees ---- */

@@ -40,6 +40,7 @@ typedef struct wm_variant {
     const int *knob;
     double seconds; /* estimated; so are the solver's best and everybody's best */
     double solvers_best, best;
+    double waves; /* as cuBLASLt's heuristic tells them; 0: not told */
 } wm_variant;
 
 /** What was learnt for the operation on that device; NULL: nothing. */

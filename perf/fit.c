@@ -5,6 +5,7 @@
  *     fit RESULT.csv… > lib/learned_h200.inc      trees that learn from all rows
  *     fit --judge HELD.csv RESULT.csv…            how well they choose for problems that they have not seen
  *     fit --folds RESULT.csv…                     the same by leaving out each tenth of the problems in turn
+ *     fit --few N …                               the same choosing among the first N variants of a vendor's solver
  *     fit --tiles cublasLt.h > lib/learned_tiles.inc      the sizes of cuBLASLt's tiles, by number
  *
  * A variant's mark is how far it falls behind the best of its problem, up to a factor of e: those are all alike. Each
@@ -14,6 +15,7 @@
 #include "lib/learned.h"
 #include "tool/results.h"
 
+#include "lib/solver.h"
 #include "lib/status.h"
 
 #include <math.h>
@@ -21,16 +23,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROWS = 16384, MOST_PROBLEMS = 2048, MOST_SOLVERS = 64, OPS = 4, FOLDS = 10 };
+enum { MOST_ROWS = 65536, MOST_PROBLEMS = 4096, MOST_SOLVERS = 64, OPS = 4, FOLDS = 10 };
 
 /* Chosen by --folds of the first list; around them little changes. */
 enum { TREES = 60, PLAIN_TREES = 30, LEAST_ROWS = 5 };
 static const double rate = 0.2, worst = 1.0, facts_share = 0.5, problems_share = 0.6, temperature = 0.1;
 
 typedef struct row {
+    double seconds, estimate, waves, mark; /* mark: logarithm of the ratio to the best */
     float facts[WM_FACTS];
     int problem, op, solver;
-    double seconds, estimate, mark; /* mark: logarithm of the ratio to the best */
+    int place; /* among its solver's variants, of a vendor's */
     int knob[16];
 } row;
 
@@ -41,6 +44,8 @@ typedef struct problem {
     int guess; /* the row of the least estimate */
     int held;  /* not to be learnt from */
 } problem;
+
+static int few = MOST_ROWS; /* variants of a vendor's solver that may be chosen */
 
 static row rows[MOST_ROWS];
 static problem problems[MOST_PROBLEMS];
@@ -73,10 +78,11 @@ static int solver_of(int op, const char *name) {
     return i;
 }
 
+/* -1: older files have no waves. */
 static int column(char **field, int count, const char *name) {
     for (int i = 0; i < count; i++)
         if (strcmp(field[i], name) == 0) return i;
-    die("no column ", name);
+    if (strcmp(name, "waves") != 0) die("no column ", name);
     return -1;
 }
 
@@ -90,16 +96,17 @@ static void add_row(char **field, const int *at, int held) {
     r->op = problems[r->problem].problem.op;
     r->solver = solver_of(r->op, field[at[1]]);
     r->estimate = strtod(field[at[5]], NULL);
+    r->waves = at[6] < 0 ? 0 : strtod(field[at[6]], NULL);
     int knobs = 0;
     for (const char *k = strchr(field[at[2]], '='); k && knobs < 16; k = strchr(k + 1, '='))
         r->knob[knobs++] = (int)strtol(k + 1, NULL, 10);
 }
 
 static void read_file(const char *path, int held) {
-    static const char *const names[] = {"problem", "solver", "knobs", "seconds", "verdict", "estimate"};
+    static const char *const names[] = {"problem", "solver", "knobs", "seconds", "verdict", "estimate", "waves"};
     char *line = NULL, *field[WM_CSV_FIELDS];
     size_t room = 0;
-    int at[6] = {-1};
+    int at[7] = {-1};
     FILE *file = fopen(path, "re");
     if (!file) die("cannot read ", path);
     for (int headed = 0; getline(&line, &room, file) > 0;) {
@@ -109,11 +116,19 @@ static void read_file(const char *path, int held) {
         if (headed++) {
             add_row(field, at, held);
         } else {
-            for (int i = 0; i < 6; i++) at[i] = column(field, count, names[i]);
+            for (int i = 0; i < 7; i++) at[i] = column(field, count, names[i]);
         }
     }
     free(line);
     (void)fclose(file);
+}
+
+static int is_vendors(const char *name) {
+    int count = 0;
+    const wm_solver *const *all = wm_solvers(&count);
+    for (int i = 0; i < count; i++)
+        if (strcmp(all[i]->name, name) == 0) return all[i]->origin == WM_VENDOR;
+    return 0;
 }
 
 /* What needs all rows of a problem: the bests, then facts and marks. */
@@ -132,8 +147,10 @@ static void complete(void) {
         }
         for (int i = from; i < to; i++) {
             row *r = &rows[i];
-            wm_variant v = {solver_names[r->op][r->solver], r->knob, r->estimate, solvers_best[r->solver],
-                            p->best_estimate};
+            if (i > from && r[-1].solver == r->solver && is_vendors(solver_names[r->op][r->solver]))
+                r->place = r[-1].place + 1;
+            wm_variant v = {solver_names[r->op][r->solver], r->knob,          r->estimate,
+                            solvers_best[r->solver],        p->best_estimate, r->waves};
             wm_facts_of_problem(&p->problem, r->facts);
             wm_facts_of_variant(&p->problem, &v, r->solver, r->facts);
             r->mark = log(r->seconds / p->best);
@@ -340,7 +357,7 @@ static void judge(int op, const wm_tree *tree, score *learned, score *estimated)
         double least = INFINITY, off = 0;
         for (to = from; to < row_count && rows[to].problem == rows[from].problem; to++) {
             double asked = wm_forest_ask(&forest, rows[to].facts);
-            if (asked < least) off = rows[to].mark, least = asked;
+            if (rows[to].place < few && asked < least) off = rows[to].mark, least = asked;
         }
         if (!p->held || rows[from].op != op) continue;
         add_score(learned, off);
@@ -425,6 +442,8 @@ int main(int argc, char **argv) {
         int held = strcmp(argv[i], "--judge") == 0;
         if (strcmp(argv[i], "--folds") == 0) {
             folds = 1;
+        } else if (strcmp(argv[i], "--few") == 0 && i + 1 < argc) {
+            few = (int)strtol(argv[++i], NULL, 10);
         } else if (!held || i + 1 < argc) {
             read_file(argv[i += held], held);
         }
