@@ -179,6 +179,13 @@ const char *const walk_matmul_problems[] = {
     "matmul f32 64x64x64 batch=2 tb=t",
     "matmul f32 57x44x36 batch=3 bias=m act=relu",
     "matmul f32 20x28x32 batch=6 ta=t",
+    /* Streams: rows beyond a tile, columns beyond four, tiles that come back to a stage, parts of k that are empty. */
+    "matmul f32 2000x20x20 act=relu",
+    "matmul f32 70x7x28 ldb=8 ldd=9 batch=3 sb=0 bias=m",
+    "matmul f32 16x70x100 oa=col ob=col od=col batch=2 bias=n",
+    "matmul f32 140x36x72 ldc=40",
+    "matmul f32 40x44x40 batch=40 bias=m",
+    "matmul f32 20x24x260 bias=n",
     NULL,
 };
 
