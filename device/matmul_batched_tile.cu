@@ -13,9 +13,10 @@
  * B by rows of n (not of k) is read as it lies: transposed by ldmatrix, or a word at a time. Only A by columns, and
  * what is not aligned to 16 bytes, comes element by element. Refuses k = 0 and products with a side above 64.
  *
- * Floor: A, B and D once at 4.0 TB/s. Not measured yet. cuBLASLt's best takes 110, 100 and 165 us (H200, 2026-11-30)
- * for bf16 32³ × 32768, bf16 64³ × 16384, f32 64³ × 8192; the floor is 50, 101 and 101 us: 2.2, 0.99 and 1.6 times as
- * fast. Predicted: 62, 110 and 130 us, so 1.8, 0.9 and 1.25. A multiprocessor has 355, 1420 and 2850 cycles for a
+ * Floor: A, B and D once at 4.0 TB/s: 50, 101 and 101 us for bf16 32³ × 32768, bf16 64³ × 16384, f32 64³ × 8192.
+ * Predicted 62, 110 and 130; measured on an NVIDIA H200, 2026-11-30: 53, 110 and 278 us, over cuBLASLt's fastest in the
+ * same run 2.29, 0.93 (B by columns 1.13) and 0.60; f16 48³ × 24576 0.77. f32 is slower than foreseen, and
+ * matmul_slices (184 us) does better there. A multiprocessor has 355, 1420 and 2850 cycles for a
  * matrix at the floor; the products take about 60 and 450 (mma.sync), 2048 (multiply-adds at their peak), shared memory
  * 200, 700 and 2500, so f32 is the tight one. Sources: tile.cuh; many small blocks: matmul_batched_small.
  */

@@ -15,8 +15,10 @@
  * pointers.
  *
  * Floor: a launch, one trip of a tile from L2 (about 1 us each), then (64 + 64) or (128 + 128) × 64 × 2 bytes a step at
- * some 64 bytes a clock; the exchange, one trip to a neighbour, 0.7 us. Predicted on an H200, by graph replay: 256³ 3.0
- * us (4 blocks a tile), 512³ 3.6 us (2), 1024³ 6.2 us (128 × 128, 2); cuBLASLt's 1024³ is 5.9. Not measured. Source of
+ * some 64 bytes a clock; the exchange, one trip to a neighbour, 0.7 us. Predicted: 256³ 3.0 us, 512³ 3.6, 1024³ 6.2.
+ * Measured on an NVIDIA H200, 2026-11-30, by graph replay, operands past L2, over cuBLASLt's fastest in the same run:
+ * 5.6, 7.6 and 16.8 us, so 0.57, 0.50 and 0.42, each slower than matmul_wgmma (4.6, 5.4, 7.6 us); where k is long
+ * better: 256 × 256 × 4096 8.3 us, 0.97 (matmul_wgmma 0.47), 512 × 512 × 8192 21.3 us, 0.65 (0.47). Source of
  * the idea: split k within clusters, as in CUTLASS's distributed reductions; the exchange is fft_cluster's.
  */
 #include "device/matmul_cut.cuh"
