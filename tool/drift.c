@@ -33,7 +33,9 @@ static bool is_same_device(const char *a, const char *b) {
 
 /* An entry of the same whole device under another driver or version, whose problem was not tuned since. */
 static bool is_old(wmContext *context, const wm_wise *entry, const wm_machine *machine, wm_problem *problem) {
-    if (!machine || strstr(machine->text, " free=") || wm_problem_parse(problem, entry->problem, wmContextPlace(context)) != WM_OK) return false;
+    if (!machine || strstr(machine->text, " free=") ||
+        wm_problem_parse(problem, entry->problem, wmContextPlace(context)) != WM_OK)
+        return false;
     const wm_machine *own = wm_wisdom_machine(context, problem->op);
     if (entry->machine == own->hash || !is_same_device(own->text, machine->text)) return false;
     return wm_set_find(&context->wisdom.set, entry->problem, own->hash) == NULL;
