@@ -100,14 +100,15 @@ static void give_matmul(const functor *f, wmMatmulFunctor *out) {
     out->host = (__typeof__(out->host))f->host;
 }
 
+/* The caller's, to be looked for and copied; its texts are not written. */
+static functor given_as(int kind, wmType type, any_function host, const char *source, const char *name) {
+    return (functor){
+        .kind = kind, .type = type, .host = host, .source = (char *)(uintptr_t)source, .name = (char *)(uintptr_t)name};
+}
+
 wmStatus wm_functor_keep_load(wmFftLoad *load) {
     const functor *found = NULL;
-    functor f = {NULL,
-                 LOAD,
-                 load->type,
-                 (any_function)load->host,
-                 (char *)(uintptr_t)load->source,
-                 (char *)(uintptr_t)load->name};
+    functor f = given_as(LOAD, load->type, (any_function)load->host, load->source, load->name);
     if (!load->source && !load->host) {
         memset(load, 0, sizeof *load);
         return WM_OK;
@@ -119,12 +120,7 @@ wmStatus wm_functor_keep_load(wmFftLoad *load) {
 
 wmStatus wm_functor_keep_store(wmFftStore *store) {
     const functor *found = NULL;
-    functor f = {NULL,
-                 STORE,
-                 store->type,
-                 (any_function)store->host,
-                 (char *)(uintptr_t)store->source,
-                 (char *)(uintptr_t)store->name};
+    functor f = given_as(STORE, store->type, (any_function)store->host, store->source, store->name);
     if (!store->source && !store->host) {
         memset(store, 0, sizeof *store);
         return WM_OK;
@@ -136,10 +132,7 @@ wmStatus wm_functor_keep_store(wmFftStore *store) {
 
 wmStatus wm_functor_keep_matmul(wmMatmulFunctor *given) {
     const functor *found = NULL;
-    functor f = {.kind = MATMUL,
-                 .host = (any_function)given->host,
-                 .source = (char *)(uintptr_t)given->source,
-                 .name = (char *)(uintptr_t)given->name};
+    functor f = given_as(MATMUL, WM_TYPE_UNSET, (any_function)given->host, given->source, given->name);
     if (!given->source && !given->host) {
         memset(given, 0, sizeof *given);
         return WM_OK;
