@@ -5,12 +5,12 @@
  * compiled for one where NVRTC is there.
  */
 #include "fft_place.h"
+#include "functor_place.h"
 #include "host/convolve_functors.h"
 #include "host/fft_cut.h"
 #include "host/fft_functor.h"
 #include "host/fft_stages.h"
 #include "lib/functor.h"
-#include "lib/jit.h"
 
 /* One text for all; user: factors, one a position. */
 static const char text[] = "__device__ wmC64 load_i16(const void *in, long long index, long long position,\n"
@@ -172,9 +172,8 @@ static void kinds_and_forms(void **state) {
 
 static void refused(const wmFftDesc *d, const char *part) {
     wmPlan *plan = (wmPlan *)(uintptr_t)1;
-    assert_int_not_equal(wmFftPlanCreate(&plan, place_context, d, NULL), WM_OK);
-    assert_null(plan);
-    if (!strstr(wmLastError(), part)) fail_msg("\"%s\" does not name %s", wmLastError(), part);
+    wmStatus status = wmFftPlanCreate(&plan, place_context, d, NULL);
+    place_refused(status, plan, part);
 }
 
 static void refusals(void **state) {
@@ -237,17 +236,7 @@ static void strings(void **state) {
 /* ---- What a GPU would run ---- */
 
 static void compiles(const wmFftLoad *load, const wmFftStore *store, const char *rest, const char *kernel, int good) {
-    char *source = wm_fft_functor_source(load, store, rest);
-    wm_jit_request request = {.solver = "test", .source = source, .kernel = kernel};
-    void *cubin = NULL;
-    size_t bytes = 0;
-    assert_non_null(source);
-    wmStatus status = wm_jit_cubin(place_context, &request, 90, &cubin, &bytes);
-    if (good && status != WM_OK) fail_msg("%s", wmLastError());
-    if (!good) assert_int_equal(status, WM_ERR_UNSUPPORTED);
-    if (!good && !strstr(wmLastError(), "this is not C")) fail_msg("\"%s\" does not say where", wmLastError());
-    free(source);
-    free(cubin);
+    place_compiles(wm_fft_functor_source(load, store, rest), kernel, NULL, good);
 }
 
 /* The one-block kernel: elements of 16 bits, and functors on both sides. */
@@ -270,16 +259,7 @@ static void texts_compile(void **state) {
     (void)state;
     static const char stage[] = "#define WM_FFT_STAGE_F64 0\n#include \"device/fft_stage.cuh\"\n";
     static const char stage_f64[] = "#define WM_FFT_STAGE_F64 1\n#include \"device/fft_stage.cuh\"\n";
-    const char *why = "the sanitizers would watch a compiler for half a minute";
-#ifdef __SANITIZE_ADDRESS__
-    int ready = 0;
-#else
-    int ready = wm_jit_ready(NULL, &why);
-#endif
-    if (!ready) {
-        print_message("%s\n", why);
-        return;
-    }
+    if (!place_can_compile()) return;
     wmFftLoad load = {text, "load_i16", NULL, WM_I16}, pair = {text_f64, "load_pair", NULL, WM_I32};
     wmFftStore store = {text, "store_power", NULL, WM_F32};
     compiles(&load, NULL, stage, "wm_fft_stage_kernel", 1);

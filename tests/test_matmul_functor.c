@@ -5,11 +5,10 @@
  * exact and results are compared bit by bit. On the CPU place, under the emulation (which calls the host function), and
  * on a GPU ("gpu"). Without a GPU the texts are compiled for one where NVRTC is there.
  */
+#include "functor_place.h"
 #include "host/matmul_functor.h"
 #include "lib/functor.h"
-#include "lib/jit.h"
 #include "lib/matmul_view.h"
-#include "place.h"
 #include "reference/number.h"
 
 #include <math.h>
@@ -201,9 +200,8 @@ static void types_and_steps(void **state) {
 
 static void refused(const wmMatmulDesc *d, const char *part) {
     wmPlan *plan = (wmPlan *)(uintptr_t)1;
-    assert_int_not_equal(wmMatmulPlanCreate(&plan, place_context, d, NULL), WM_OK);
-    assert_null(plan);
-    if (!strstr(wmLastError(), part)) fail_msg("\"%s\" does not name %s", wmLastError(), part);
+    wmStatus status = wmMatmulPlanCreate(&plan, place_context, d, NULL);
+    place_refused(status, plan, part);
 }
 
 static void refusals(void **state) {
@@ -299,32 +297,12 @@ static void one_shots(void **state) {
 
 static void compiles(const char *source, int wide, int good) {
     wmMatmulFunctor functor = {source, "mixed", NULL};
-    char *whole = wm_matmul_functor_source(&functor, wide);
-    wm_jit_request request = {
-        .solver = "test", .source = whole, .kernel = WM_MATMUL_FUNCTOR_KERNEL, .options = {WM_MATMUL_FUNCTOR_OPTION}};
-    void *cubin = NULL;
-    size_t bytes = 0;
-    assert_non_null(whole);
-    wmStatus status = wm_jit_cubin(place_context, &request, 90, &cubin, &bytes);
-    if (good && status != WM_OK) fail_msg("%s", wmLastError());
-    if (!good) assert_int_equal(status, WM_ERR_UNSUPPORTED);
-    if (!good && !strstr(wmLastError(), "this is not C")) fail_msg("\"%s\" does not say where", wmLastError());
-    free(whole);
-    free(cubin);
+    place_compiles(wm_matmul_functor_source(&functor, wide), WM_MATMUL_FUNCTOR_KERNEL, WM_MATMUL_FUNCTOR_OPTION, good);
 }
 
 static void texts_compile(void **state) {
     (void)state;
-    const char *why = "the sanitizers would watch a compiler for half a minute";
-#ifdef __SANITIZE_ADDRESS__
-    int ready = 0;
-#else
-    int ready = wm_jit_ready(NULL, &why);
-#endif
-    if (!ready) {
-        print_message("%s\n", why);
-        return;
-    }
+    if (!place_can_compile()) return;
     compiles(text, 0, 1);
     compiles(text_f64, 1, 1);
     compiles("this is not C", 0, 0);
