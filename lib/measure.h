@@ -25,10 +25,10 @@ typedef struct wm_candidate {
     wm_verdict verdict;
     int only_judges; /* it is no candidate of the plan's: it may tell what is right */
     int samples;     /* 0 with a time: that of a first run or two */
+    int learned;     /* something was learnt of its solver on this device */
     double seconds;  /* median of one execution; 0 if never timed */
     double spread;   /* of the samples, as a fraction of the median */
-    int learned;     /* something was learnt of its solver on this device: */
-    double behind;   /* it may be so far behind the best, as the logarithm of the ratio of times */
+    double behind;   /* where learned: it may be so far behind the best, as the logarithm of the ratio of times */
     double error;    /* largest difference from the judge as a fraction of the bound: right is <= 1 */
     char why[160];   /* of WM_WRONG and WM_FAILED */
 } wm_candidate;
